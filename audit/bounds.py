@@ -1,20 +1,20 @@
-"""A lower bound on the epsilon of each private method, beside the epsilon of its ledger.
+"""A lower bound on the epsilon of each private method, to compare with the epsilon of its ledger.
 
     python -m audit.bounds --out results/extra/lower_bounds.csv --kept results/audit
 
 Each method is fitted ``RUNS`` times on each of two neighbours, on the first toy task of the audit that it fits, or on
-that of ``CASE``. The neighbours are those on which the releases move most for their noise. All that a fit releases
-gives one number, the log-likelihood ratio of the two data sets (``privacy.audit.bounds``). The threshold on it is
-chosen on one half of the fits and judged on the other half. So each bound exceeds the true epsilon with probability .05
-at most.
+that of ``CASE``. The neighbours are those whose releases differ most, relative to their noise. All releases of a fit
+give one number, the log-likelihood ratio of the two data sets (``privacy.audit.bounds``). A threshold on it is chosen
+on one half of the fits and judged on the other half. So each bound exceeds the true epsilon with probability .05 at
+most.
 
-The same is done under a budget that adds 2/3 of the noise it declares. The power is the share of bootstrap resamples of
-these fits whose bound exceeds the ledger's epsilon. At delta 1e-5 the bound for any mechanism has next to no power
-against Gaussian noise, so bound and ledger are compared at a second delta, too. Batches are all rows, so no bound says
-anything about sampling. A method that fits networks only, and slowly, is fitted once with canaries
-(``privacy.audit.canaries``). A method without a bound has the reason.
+The same is done under a budget that adds only 2/3 of the noise that it declares. The power is the share of bootstrap
+resamples of these fits whose bound exceeds the ledger's epsilon. At delta 1e-5 the bound for any mechanism has almost
+no power against Gaussian noise, so bound and ledger are also compared at a second delta. Batches are all rows, so no
+bound says anything about sampling. A method that only fits networks, and slowly, is fitted once with canaries
+(``privacy.audit.canaries``). For a method without a bound, the table has the reason.
 
-Needs no data. A stopped command resumes, and only methods whose files changed are computed again.
+No data are needed. A stopped command resumes, and only methods whose files changed are computed again.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ from privacy.budget import BudgetSpec
 from privacy.faults import FaultySpec, of
 from privacy.ledger import Mechanism
 
-#: fits on each neighbour; CPU milliseconds of one fit above which a method is listed as slow
+#: fits per neighbour, and the CPU milliseconds of one fit above which a method is listed as slow
 RUNS, MOST_MS = 10_000, 5
-#: canaries of the one fit of a slow method that fits networks only
+#: number of canaries in the single fit of a slow method that only fits networks
 CANARIES = 200
-#: method -> CPU milliseconds of a recorded fit on its first case. What is listed here decides, not the clock of a run.
+#: method -> CPU milliseconds of a recorded fit on its first case. This list decides, not the time of a run.
 SLOW = {"whitened_ssp": 6}
-#: method -> its adapter and case, where the first takes longer: EM's mixture 5 ms, a draw for unbounded inputs 13 ms
+#: method -> its adapter and case, if the first is slower: EM's mixture 5 ms, a draw for unbounded inputs 13 ms
 CASE = {
     method: (f"{kind}/{method}", kind)
     for method, kind in (
@@ -55,12 +55,12 @@ CASE = {
     )
 }
 CONFIDENCE = 0.95
-#: so much noise that thousands of fits can tell (mu is about 1), and so little that they are not always right
+#: a noise level at which thousands of fits distinguish the data sets (mu is about 1), but not without error
 SPEC = BudgetSpec(epsilon=4.0, delta=cases.DELTA, noise_multiplier=1.0)
-#: few steps, since each is charged, on all rows of the toy tasks
+#: few steps, because each is charged, and batches of all rows of the toy tasks
 SHORT = {"steps": 2, "epochs": 1, "sampling_rate": 1.0, "batch_size": 12, "batch_rows": 12}
 WEAK = "two thirds of the noise"
-#: a delta at which the bound for any mechanism has power: at 1e-5 epsilon is a matter of events too rare to be counted
+#: a delta at which the bound for any mechanism has power. At 1e-5, epsilon depends on events too rare to be counted
 WIDE = 0.01
 COLUMNS = ["method", "kind", "case", "relation", "pair", "reached", "runs"]
 COLUMNS += ["delta", "epsilon", "lower", "power", "lower_gdp", "power_gdp", "weak_lower", "weak_lower_gdp"]
@@ -68,7 +68,7 @@ COLUMNS += ["wide_delta", "wide_epsilon", "wide_lower", "wide_power", "weak_wide
 
 
 def methods() -> dict[str, list[tuple[str, str]]]:
-    """Private method -> its adapters and cases, in the order of the audit; none if it takes no toy task."""
+    """Private method -> its adapters and cases, in the order of the audit. There are none if it takes no toy task."""
     out: dict[str, list[tuple[str, str]]] = {n: [] for n in contract.names() if cases.get(n).privacy is not None}
     for name, case in (*cases.cases(), *cases.drawn()):
         if cases.NO_RANGES not in case:
@@ -77,7 +77,7 @@ def methods() -> dict[str, list[tuple[str, str]]]:
 
 
 def settings_of(method):
-    """Settings of short fits with full batches."""
+    """The method's settings for short fits with full batches."""
     settings = cases.tiny_settings(method)
     names = {f.name for f in dataclasses.fields(settings)}
     return dataclasses.replace(settings, **{k: v for k, v in SHORT.items() if k in names})
@@ -88,7 +88,7 @@ def spec_of(method) -> BudgetSpec:
 
 
 def listed(method: str) -> list[tuple[str, str]]:
-    """Its adapters and cases in the order in which they are tried."""
+    """The adapters and cases of a method in the order in which they are tried."""
     found = methods()[method]
     return sorted(found, key=lambda case: case != CASE.get(method))
 
@@ -96,7 +96,7 @@ def listed(method: str) -> list[tuple[str, str]]:
 def chosen(method: str) -> tuple[tuple[str, str] | None, str]:
     """The first adapter and case of :func:`listed` that can be measured, or None and the reason."""
     if method in SLOW:
-        # on two neighbours, each replayed on the other, and all again with weak noise
+        # two neighbours, each replayed on the other, and everything again with weak noise
         needed = (2 if cases.get(listed(method)[0][0]).releases_a_draw else 8) * RUNS
         return None, f"one fit takes {SLOW[method]:g} ms, {needed:,} are needed, and the limit is {MOST_MS} ms"
     reasons = []
@@ -140,7 +140,7 @@ def _head(name: str, case: str) -> dict:
 
 
 def _releases(adapter, task, settings, runs: int) -> dict:
-    """Of a method that adds noise: bounds from all its releases, and their power."""
+    """Bounds from all releases of a method that adds noise, and their power."""
     pair, d, other, part = bounds.worst_pair(adapter, task, settings, SPEC, 1)
     ledger = audit.run(adapter, d, settings, SPEC, 0).ledger
     told = {"pair": pair, "reached": round(part, 3)}
@@ -153,7 +153,7 @@ def _releases(adapter, task, settings, runs: int) -> dict:
 
 
 def _canaries(name: str, case: str, reason: str) -> dict:
-    """Of a method that fits networks only, and not quickly: one fit with canaries at random corners of the ranges."""
+    """The bound of a slow method that only fits networks: one fit with canaries at random corners of the ranges."""
     with mutants.loaded(cases.get(name), cases.closed(name, case)) as adapter:
         task, rng = cases.tiny_task(case), np.random.default_rng(1)
         sizes = np.abs(task.x).max(axis=0)
@@ -178,7 +178,7 @@ def _canaries(name: str, case: str, reason: str) -> dict:
 
 
 def _draws(adapter, task, settings, runs: int) -> dict:
-    """Of a method whose release is one posterior draw."""
+    """The bound of a method whose release is one posterior draw."""
     spec = cases.DRAW_SPEC
     pair, d, other = bounds.worst_pair_of_draws(adapter, task, settings, spec, 1)
     ledger = audit.run(adapter, d, settings, spec, 0).ledger
@@ -187,7 +187,7 @@ def _draws(adapter, task, settings, runs: int) -> dict:
 
 
 def _bounds(ledger, one, other) -> dict:
-    """Epsilon of the ledger and its lower bounds at both deltas; under Gaussian DP only if all events are Gaussian."""
+    """Epsilon of the ledger and lower bounds at both deltas. Bounds by Gaussian DP need only Gaussian events."""
     found, wide = (audit.epsilon_lower_bound(one, other, delta, CONFIDENCE) for delta in (cases.DELTA, WIDE))
     told = {"epsilon": epsilon_of(ledger, cases.DELTA).epsilon, "lower": found.epsilon}
     told |= {"wide_epsilon": epsilon_of(ledger, WIDE).epsilon, "wide_lower": wide.epsilon}
@@ -196,13 +196,13 @@ def _bounds(ledger, one, other) -> dict:
 
 
 def maker(method: str) -> str:
-    """The method whose run this one reads, so that both release the same; most methods read their own."""
+    """The method whose run this method post-processes, so both release the same. For most it is the method itself."""
     found = {cases.get(name).run_of for name, _ in methods()[method]}
     return found.pop() or method if len(found) == 1 else method
 
 
 def rows(wanted: Sequence[str], folder: Path | None = None, runs: int = RUNS) -> Iterator[dict]:
-    """A row per method; says on the error stream where it is. ``folder`` keeps the rows."""
+    """One row per method. Progress goes to the error stream. ``folder`` keeps the rows for a later run."""
     for k, method in enumerate(wanted, 1):
         made = maker(method)
         path = None if folder is None else folder / resume.file_name("bound", made)
@@ -214,7 +214,7 @@ def rows(wanted: Sequence[str], folder: Path | None = None, runs: int = RUNS) ->
 
 
 def _read_from(told: dict, method: str, made: str) -> dict:
-    """The row of a method that reads the run of another."""
+    """The row of a method that post-processes the run of another method."""
     return told | {"method": method, "reason": f"its releases are those of {contract.get(made).title}"}
 
 

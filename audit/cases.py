@@ -1,9 +1,9 @@
-"""The toy tasks on which every private adapter is audited, and what must be found on them: nothing.
+"""The toy tasks on which every private adapter is audited.
 
-A method is audited on every kind of model that it fits. A posterior draw adds no noise, so there is nothing to record,
-replay or leave out. Its bound is checked by brute force beside its proof (tests/methods/posterior_sampling/); the audit
-checks that nothing but the draw leaves the fit.
-Names: a method's own adapter, the first of its file, has the method's name; another is ``<kind>/<method>``.
+A method is audited on every kind of model that it fits. A posterior draw adds no noise, so there is nothing to record
+or replay. Its bound is checked by brute force in tests/methods/posterior_sampling/, and the audit checks that the fit
+releases nothing except the draw. A method's own adapter, the first of its file, has the method's name. Any other is
+``<kind>/<method>``.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from privacy.wrapped import PAIR, WRAPPED, Wrapped
 
 
 def _without_ranges(make, n: int, seed: int) -> Task:
-    """The task of ``make`` with no range of any input; that of a target which is a class stays."""
+    """The task of ``make`` without ranges of the inputs. The range of a target that is a class is kept."""
     task = make(n, seed)
     classes = kind_of(task.model.kind).target == "classification"
     public = dataclasses.replace(
@@ -42,7 +42,7 @@ def _without_ranges(make, n: int, seed: int) -> Task:
 _RECORDS = tuple(kind_of(name) for name in model_kinds())
 #: name of a case -> function of (rows, seed) that gives its task; the first case of a kind of model has the kind's name
 MADE = {case: make for kind in _RECORDS for case, make in kind.tiny.items() if case not in kind.unaudited}
-#: one adapter for each code that buys the ranges that it is not given; its kind of model has a case that gives none
+#: one adapter per code that estimates missing ranges from its budget; its kind of model has a case without ranges
 BUYS = {
     "linear_regression": ("adassp",),
     "bnn_regression": ("dp_vi_vinaroz_corrected",),
@@ -54,25 +54,25 @@ NO_RANGES = " without ranges"
 MADE |= {case + NO_RANGES: partial(_without_ranges, MADE[case]) for case in BUYS}
 #: name of a case -> model
 MODELS = {case: make(2, 0).model for case, make in MADE.items()}
-#: settings by field name: enough to run every line several times
+#: settings by field name, large enough to run every line of code several times
 TINY = {"epochs": 5, "steps": 60, "batch_size": 4, "batch_rows": 4, "draws": 3, "predictive_draws": 3}
 TINY |= {"num_warmup": 5, "num_samples": 5, "stored_draws": 5, "burn_in_sweeps": 3, "sweeps": 5, "grams": 3}
 DELTA = 1e-5
 SPEC = BudgetSpec(epsilon=1.0, delta=DELTA, noise_multiplier=1.0)
 #: a budget from which every draw can be calibrated
 DRAW_SPEC = BudgetSpec(epsilon=5.0, delta=DELTA, noise_multiplier=1.0, renyi=(2.0, 1.0))
-#: of the search of a pair and of forged replays: settings of their short runs
+#: settings of the short runs of the search and of forged replays
 SHORT = {"epochs": 3, "steps": 20, "num_warmup": 1, "num_samples": 4, "burn_in_sweeps": 0, "sweeps": 1}
 SHORT |= {"iterations": 2}
-#: of the tests of every commit, beside which the audit is run as a command
+#: options of the audit in the tests of every commit; the full audit is run as a command
 QUICK = {"evaluations": 6, "fits": 30, "long": None}
-#: steps at least of a long fit
+#: smallest number of steps of a long fit
 LONG = 1000
 
 
 @cache
 def further() -> tuple[str, ...]:
-    """Adapters beside a method's own."""
+    """All adapters except the methods' own ones."""
     return tuple(f"{k}/{n}" for k, n in contract.pairs() if contract.get(n, k) is not contract.get(n))
 
 
@@ -84,7 +84,7 @@ def get(name: str):
 
 @cache
 def of_families(table: str) -> dict:
-    """The tables of that name of all families, in one: ``MUTANTS``, ``CLOSED`` or ``STAY`` of ``_mutants.py``."""
+    """All families' tables ``MUTANTS``, ``CLOSED`` or ``STAY`` of ``_mutants.py``, merged into one."""
     out = {}
     for path in sorted(ROOT.glob("methods/*/_mutants.py")):
         out |= vars(importlib.import_module(f"methods.{path.parent.name}._mutants")).get(table, {})
@@ -100,30 +100,30 @@ def private() -> tuple[str, ...]:
 
 @cache
 def drawn() -> tuple[tuple[str, str], ...]:
-    """(adapter, case) of adapters whose release is one posterior draw: ``privacy.draw_audit``."""
+    """(adapter, case) of adapters whose release is one posterior draw; see ``privacy.draw_audit``."""
     every = [n for n in (*contract.names(), *further()) if get(n).privacy is not None and get(n).releases_a_draw]
     return tuple((n, c) for n in every for c in MODELS if NO_RANGES not in c and get(n).supports(tiny_task(c)) is None)
 
 
 def draw_audit_of(name: str, case: str, method=None) -> DrawAudit:
-    """The audit of one of them; ``method``: a patched copy of the adapter."""
+    """The audit of one case of :func:`drawn`. ``method``: a patched copy of the adapter."""
     method = get(name) if method is None else method
     return DrawAudit(method, tiny_task(case), tiny_settings(method), DRAW_SPEC, 1)
 
 
 def may_fail(name: str) -> bool:
-    """Does the adapter say, among its leaks, that rows decide whether it fails?"""
+    """Whether the adapter declares, among its leaks, that rows decide whether it fails."""
     return any(leak.kind is LeakKind.FAILING for leak in get(name).leaks)
 
 
 def tiny_task(case: str, n: int = 12) -> Task:
-    """n synthetic rows of that case, with documented ranges."""
+    """The task of a case, with n synthetic rows."""
     return MADE[case](n, 0)
 
 
 @cache
 def cases() -> tuple[tuple[str, str], ...]:
-    """(adapter, case) for every model that it fits."""
+    """(adapter, case) of every private adapter that adds noise, on every model that it fits."""
     return tuple((n, c) for n in private() for c in MODELS if _takes(n, c))
 
 
@@ -134,9 +134,9 @@ def _takes(name: str, case: str) -> bool:
 
 @cache
 def leaky() -> tuple[tuple[str, str], ...]:
-    """Cases of adapters that standardise by private numbers, by their own lists of leaks.
+    """The cases of adapters that standardise by private numbers, according to their lists of leaks.
 
-    A leak that depends on how the model scales its inputs is not at work here: the toy tasks have public scales.
+    A leak that depends on how the model scales its inputs does not occur here: the toy tasks have public scales.
     """
     return tuple((n, c) for n, c in cases() if any(_standardises(leak, MODELS[c].kind) for leak in get(n).leaks))
 
@@ -148,8 +148,8 @@ def _standardises(leak: Leak, kind: str) -> bool:
 def broken(name: str, case: str) -> tuple[mutants.Mutant, ...]:
     """The mutants of an adapter on a kind of model.
 
-    ``MUTANTS`` of its own file has them by kind of model, that of ``methods/<family>/_mutants.py`` under the method's
-    name for its first kind, else under name:kind.
+    ``MUTANTS`` of the adapter's own file lists them by kind of model. ``MUTANTS`` of ``methods/<family>/_mutants.py``
+    lists them by the method's name for its first kind, otherwise by name:kind.
     """
     kind = MODELS[case].kind
     own = get(name).name
@@ -160,32 +160,32 @@ def broken(name: str, case: str) -> tuple[mutants.Mutant, ...]:
 
 def tiny_settings(method):
     names = {f.name for f in dataclasses.fields(method.Settings)}
-    # DPVI: six steps that read the last row, and clip it, for sure
+    # DPVI: makes six steps certain to read the last row and clip it
     more = {"sampling_rate": 0.5, "clip": 0.2} if "location_step" in names else {}
-    # Markov chains: every row is clipped for sure, wherever the chain is
+    # Markov chains: makes every row certain to be clipped, wherever the chain is
     if {"burn_in", "batch_rows"} <= names:
         more |= {key: 0.2 for key in ("clip", "ratio_clip") if key in names}
     return method.Settings(**{k: v for k, v in TINY.items() if k in names}, **more)
 
 
-#: the checks in the order in which they are asked
+#: the checks in the order in which they are run
 ORDER = audit.CHECKS
-#: adapters that are not run at their default settings: their chain takes seconds, and its run is that of another
+#: adapters that are not run at their default settings, because their chain is slow and their run is another method's
 NO_LATE = {"na_dpvi_nuts"}
-#: (adapter, check) -> what its source does by construction, so that the check finds it: a declared leak
+#: (adapter, check) -> a declared leak of the authors' code, which the check finds
 BY_CONSTRUCTION = {
     ("dp_bayes_by_backprop", "enforced"): "the note calibrates its noise to an epsilon below the one that it spends",
 }
 
 
 def short_settings(method):
-    """Of the search and of forged replays."""
+    """The settings of the search and of forged replays."""
     settings = tiny_settings(method)
     return dataclasses.replace(settings, **{k: v for k, v in SHORT.items() if hasattr(settings, k)})
 
 
 def long_settings(method):
-    """Of the late steps: the defaults, and no fewer than ``LONG`` steps where a dozen rows would get few."""
+    """The settings for the check of late steps: the defaults, but at least ``LONG`` steps on a dozen rows."""
     settings = method.Settings()
     if not hasattr(settings, "steps"):
         return settings
@@ -193,9 +193,9 @@ def long_settings(method):
 
 
 def audit_of(name: str, case: str, method=None, spec=SPEC, quick: bool = False) -> audit.Audit:
-    """The audit of one case; ``method``: a patched copy of the adapter, ``spec``: a broken budget.
+    """The audit of one case. ``method`` is a patched copy of the adapter, ``spec`` a broken budget.
 
-    ``quick``: with few replays of the search, few fits for the secrets, and no late steps.
+    ``quick`` means few replays of the search, few fits for the check of secrets, and no check of late steps.
     """
     method = get(name) if method is None else method
     more = {"short": short_settings(method), "long": None if get(name).name in NO_LATE else long_settings(method)}
@@ -204,7 +204,7 @@ def audit_of(name: str, case: str, method=None, spec=SPEC, quick: bool = False) 
 
 
 def faults(name: str, case: str, first: bool = False, quick: bool = False):
-    """The checks of ``privacy.audit`` on one case of the adapter ``name``: adapter -> what was found.
+    """A function that runs the checks of ``privacy.audit`` on a copy of the adapter ``name``: check -> what it found.
 
     ``first``: stop at the first check that finds something. ``quick``: as for :func:`audit_of`.
     """
@@ -213,7 +213,7 @@ def faults(name: str, case: str, first: bool = False, quick: bool = False):
 
 
 def found_by(made: audit.Audit, first: bool = False) -> dict[str, str]:
-    """Check -> what it found; see :func:`faults`."""
+    """Run the checks of an audit: check -> what it found; see :func:`faults`."""
     found: dict[str, str] = {}
     for word in ORDER:
         if (first and found) or ("runs" in found and word in audit.WHOLE_FITS):
@@ -224,9 +224,9 @@ def found_by(made: audit.Audit, first: bool = False) -> dict[str, str]:
 
 
 def broken_budgets(name: str, case: str, among: Sequence[Fault] = FAULTS, method=None) -> tuple[Fault, ...]:
-    """Those of ``among`` under which the fit is another one, or says something else, than under a true budget.
+    """The faults of ``among`` under which the fit, or its error message, differs from that under a correct budget.
 
-    ``method``: a copy of the adapter in which a declared leak is closed; the default is the adapter as it is.
+    ``method`` is a copy of the adapter in which a declared leak is closed. By default it is the adapter itself.
     """
     method = get(name) if method is None else method
 
@@ -247,9 +247,9 @@ def broken_budgets(name: str, case: str, among: Sequence[Fault] = FAULTS, method
 
 
 def caught(name: str, case: str, fault: Fault, method=None) -> tuple[str, str]:
-    """(check, what it found) of the first check that sees the broken budget, its own first; two empty texts if none.
+    """(check, what it found) of the first check that finds the broken budget, or two empty texts.
 
-    ``method``: as for :func:`broken_budgets`.
+    The check that is meant for the fault is run first. ``method``: as for :func:`broken_budgets`.
     """
     made = audit_of(name, case, method, FaultySpec(SPEC, fault))
     for word in sorted(ORDER, key=lambda w: w != fault.check):
@@ -263,9 +263,9 @@ def caught(name: str, case: str, fault: Fault, method=None) -> tuple[str, str]:
 
 
 def wrapped_rows(name: str, case: str, method=None) -> Iterator[tuple[Wrapped, str, str]]:
-    """(fault, check, what it found) of each copy that is broken outside of its budget; two empty texts if none sees it.
+    """(fault, check, what it found) of each copy of ``privacy.wrapped``, with two empty texts if no check finds it.
 
-    A fault is left out if the adapter as it is fails the check on that pair too: to see it would show nothing.
+    A fault is left out if the unbroken adapter fails the same check on that pair too.
     """
     method = get(name) if method is None else method
 

@@ -1,14 +1,14 @@
-"""Faults as a developer makes them, each built from a real adapter, and the checks of the audit that see them.
+"""Realistic faults of developers, each built into a copy of a real adapter, and the checks of the audit that find them.
 
     python -m audit.faults --out results/extra/audit_faults.csv --kept results/audit
 
-A fault is a copy of one adapter: a subclass whose budget, mechanism or one function of its numerics does something
-else than the real one, for the time of a fit. Nothing is changed in the real adapter. Each has one sentence that says
-what the developer did wrong. The table says which checks see it, or none.
+A fault is a subclass of one adapter. During a fit, its budget, its mechanism or one function of its numerics behaves
+differently from the real one. The real adapter does not change. Each fault has one sentence that says what the
+developer did wrong. The table says which checks find it, or that none does.
 
-Most are for one adapter each: a fault on one path, after many steps, for rare numbers, or in what a method does with
-released numbers. The broken budgets of ``privacy.faults`` and the copies of ``privacy.wrapped`` fit every adapter;
-here they are tried on one.
+Most faults are made for one adapter: a fault on one code path, after many steps, for rare numbers, or in what a method
+does with released numbers. The broken budgets of ``privacy.faults`` and the copies of ``privacy.wrapped`` work for
+every adapter, and are tried here on one.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ COLUMNS = ["fault", "class", "method", "case", "what", "killed_by", "found", "se
 # ------------------------------------------------------------------------------------------------ how a copy is built
 @contextmanager
 def swapped(*changes: tuple[str, str, Callable[[Any], Any]]) -> Iterator[None]:
-    """Each (module, name, of the real object: the one in its place) for the time of the block."""
+    """Replace objects during the block. A change is (module, name, function of the real object that replaces it)."""
     modules = [importlib.import_module(module) for module, _, _ in changes]
     before = [vars(module)[name] for module, (_, name, _) in zip(modules, changes, strict=True)]
     try:
@@ -70,7 +70,7 @@ def subclass(method, **members):
 
 
 def numerics(*changes: tuple[str, str, Callable[[Any], Any]]) -> Callable:
-    """The copy whose fit sees other functions in these modules."""
+    """The copy whose fit uses replaced functions of these modules."""
 
     def make(method):
         def fit(self, task, settings, budget, rng):
@@ -97,7 +97,7 @@ def budget_of(**members) -> Callable:
 
 
 def mechanism(mixin: type, of: str = "") -> Callable:
-    """The copy whose mechanisms, of events whose words begin with ``of``, have the mix-in over them."""
+    """The copy with the mix-in over the mechanisms of events whose text begins with ``of``."""
 
     def hand_out(self, kind, event, releases):
         if event.what.startswith(of):
@@ -108,7 +108,7 @@ def mechanism(mixin: type, of: str = "") -> Callable:
 
 
 def released(after: Callable[..., np.ndarray], of: str = "") -> Callable:
-    """The copy in which ``after(mechanism, value, released)`` goes on in the place of what was released."""
+    """The copy in which ``after(mechanism, value, released)`` is used instead of the release."""
 
     class After:
         def release(self, value):
@@ -118,7 +118,7 @@ def released(after: Callable[..., np.ndarray], of: str = "") -> Callable:
 
 
 def declared(part: float, of: str = "") -> Callable:
-    """The copy that declares this part of its sensitivity."""
+    """The copy that declares only this part of its sensitivity."""
 
     def some(what: str) -> float:
         return part if what.startswith(of) else 1.0
@@ -134,7 +134,7 @@ def declared(part: float, of: str = "") -> Callable:
 
 
 def budget_with(fault: BudgetFault) -> Callable:
-    """The copy whose budget has a fault that fits every adapter."""
+    """The copy whose budget has a fault of ``privacy.faults``."""
 
     def make(method):
         def fit(self, task, settings, budget, rng):
@@ -157,7 +157,7 @@ def noise_of_the_fit(method):
 
 
 def sensitivity_of_rows(method):
-    """The copy that declares a little more than its sensitivity, by a number of the rows."""
+    """The copy that declares a little more than its sensitivity, by an amount that depends on the rows."""
 
     def fit(self, task, settings, budget, rng):
         return type(declared(1.0 + 1e-3 * abs(float(np.mean(task.x))))(method)).fit(self, task, settings, budget, rng)
@@ -169,7 +169,7 @@ def _unbounded(self, what, *, sensitivity, noise_multiplier, proof, **rest):
     return Budget.unbounded_gaussian(self, what, noise_scale=sensitivity * noise_multiplier, **rest)
 
 
-# ----------------------------------------------------------------------------------------------- on the fast path alone
+# ------------------------------------------------------------------------------------------------ on the fast path only
 def _times(part: float):
     def kernel(real):
         def steps(*a):
@@ -182,7 +182,7 @@ def _times(part: float):
 
 
 def _kernels(name: str, wrap: Callable) -> Callable:
-    """The module of kernels with ``wrap(kernel)`` in the place of one."""
+    """The module of kernels with one kernel replaced by ``wrap(kernel)``."""
 
     def made(real):
         out = type(sys)(real.__name__)
@@ -212,7 +212,7 @@ def _last_of_block_bare(real):
 
 
 class SameBlock:
-    """The buffer of noise is filled once."""
+    """The buffer of noise is filled only once."""
 
     _block = None
 
@@ -224,7 +224,7 @@ class SameBlock:
 
 
 class LateBlock:
-    """The second and later blocks have half their noise."""
+    """All blocks except the first have half of their noise."""
 
     _blocks = 0
 
@@ -241,7 +241,7 @@ class CutBlock:
 
 
 class LastCoordinate:
-    """In blocks, the last number of each release has half its noise."""
+    """In blocks, the last number of each release has half of its noise."""
 
     def noise(self, releases, size, dtype=np.float64):
         out = super().noise(releases, size, dtype)
@@ -265,7 +265,7 @@ def _coverage_of_rows(real):
 
 
 def _fallback(limit: float):
-    """The raw value where a released one is out of the question: beyond its bound by ``limit`` deviations."""
+    """Use the raw value if the released one is implausible: ``limit`` standard deviations beyond its bound."""
 
     def after(mechanism, value, out):
         most = 20 * mechanism.event.sensitivity + limit * mechanism.noise_scale
@@ -311,13 +311,13 @@ def _hopeless(real):
 
 
 def _restart(_, value, out):
-    """Where all released numbers are below zero, the raw ones."""
+    """Use the raw numbers if all released ones are below zero."""
     return value if (out < 0).all() else out
 
 
 # ------------------------------------------------------------------------------------------------------- late and rare
 def after_steps(first: int) -> type:
-    """From release number ``first`` on, values leave bare, one by one and in blocks."""
+    """From release number ``first`` on, values get no noise, one by one and in blocks."""
 
     class Late:
         _made = 0
@@ -337,7 +337,7 @@ def after_steps(first: int) -> type:
 
 
 class GrowingClip:
-    """The clip grows with the steps, the declared sensitivity does not."""
+    """The clip grows with the steps, but the declared sensitivity does not."""
 
     _made = 0
 
@@ -347,7 +347,7 @@ class GrowingClip:
 
 
 class Rarely:
-    """One release of a thousand leaves bare."""
+    """One release in a thousand gets no noise."""
 
     def release(self, value):
         out = super().release(value)
@@ -391,7 +391,7 @@ def few_seeds(bits: int) -> Callable:
     return make
 
 
-# ------------------------------------------------------------------------------ noise and batches that hang together
+# ---------------------------------------------------------------------------------------- dependent noise and batches
 class OneNumber:
     """All numbers of a release have the same noise."""
 
@@ -404,7 +404,7 @@ class OneNumber:
 
 
 class InPairs:
-    """Each second release has the noise of the one before, negated."""
+    """Every second release has the negated noise of the release before."""
 
     _before = None
 
@@ -421,7 +421,7 @@ class InPairs:
 
 
 class Carried:
-    """The noise of a release carries on that of the one before; each has the declared variance."""
+    """The noise of a release is correlated with that of the release before. Each has the declared variance."""
 
     _before = None
 
@@ -441,7 +441,7 @@ class Carried:
 
 
 def batches_by(change: Callable) -> type:
-    """The mix-in whose batch of a step is ``change(draw, step, expected size)``."""
+    """A mix-in whose batch of a step is ``change(draw, step, expected size)``."""
 
     class Changed:
         def batches(self, n, rng=None):
@@ -466,9 +466,9 @@ def _of_ten(draw, step, expected):
     return draw(step % 10)
 
 
-# ----------------------------------------------------------------------------------------- what sees rows beside a fit
+# ------------------------------------------------------------------------------ what reads rows outside of the releases
 def first_rows_kept(method):
-    """The copy that keeps the centre of the rows of its first fit for all others."""
+    """The copy that keeps the centre of the rows of its first fit for all later fits."""
 
     def fit(self, task, settings, budget, rng):
         if not hasattr(self, "_centre"):
@@ -490,7 +490,7 @@ def logged(method):
 
 
 def second_budget(method):
-    """The copy that opens a budget of its own, which nobody charges."""
+    """The copy that opens its own budget, whose charges nobody counts."""
 
     def fit(self, task, settings, budget, rng):
         own = budget.spec.open(rng.spawn(1)[0])
@@ -525,7 +525,7 @@ def _first_chunk(rows: int) -> Callable:
 
 
 def refusing(reason: Callable[[Any], str]) -> Callable:
-    """The copy whose ``supports`` gives a reason, or "", after a look at the rows."""
+    """The copy whose ``supports`` reads the rows and gives a reason or ""."""
 
     def make(method):
         return subclass(method, supports=lambda self, task: type(method).supports(self, task) or reason(task) or None)
@@ -546,7 +546,7 @@ def _few_rows(task):
 
 
 def prepared(method):
-    """The centre of the rows is kept when the method is prepared, and given to the posterior's diagnostics and fit."""
+    """The copy that keeps the centre of the rows in ``prepare`` and uses it in the fit and its diagnostics."""
 
     def prepare(self, task, settings):
         type(method).prepare(self, task, settings)
@@ -560,7 +560,7 @@ def prepared(method):
 
 
 def failing(when: Callable, words: Callable) -> Callable:
-    """The copy that ends where ``when(task, mechanism, released)``, with a reason made by ``words(task)``."""
+    """The copy that fails if ``when(task, mechanism, released)``, with the reason ``words(task)``."""
 
     def make(method):
         def fit(self, task, settings, budget, rng):
@@ -597,9 +597,10 @@ def _as_if_nothing_were_spent(real):
 
 @dataclass(frozen=True)
 class Fault:
-    """``make``: of the real adapter, the broken copy. ``kind``: the class of fault; ``what``: what was done wrong.
+    """One fault. ``make`` makes the broken copy of the real adapter.
 
-    ``survives``: why no check sees it; empty where one does.
+    ``kind`` is the class of fault, and ``what`` says what was done wrong. ``survives`` says why no check finds it, and
+    is empty if one does.
     """
 
     name: str
@@ -757,7 +758,7 @@ FAULTS: tuple[Fault, ...] = (
     *(Fault(f"{w.name} (every adapter)", EVERY, _DPVI_LOGISTIC, LOGISTIC, w.of, w.what) for w in WRAPPED),
 )  # fmt: skip
 
-#: check -> the fault that it is meant for, of the checks that are the only killer of none; others see that fault too
+#: check -> the fault that it is meant for, for the checks that are not the only one to find any fault
 MEANT: dict[str, str] = {
     "sensitivity": "half the sensitivity (every adapter)",
     "posterior": "release thrown away (every adapter)",
@@ -767,10 +768,10 @@ MEANT: dict[str, str] = {
 
 
 def alone(table: pd.DataFrame) -> pd.DataFrame:
-    """A row per check, cheap ones first: the class of fault that it kills, and of ``table`` how many it sees.
+    """One row per check, cheap ones first: the class of fault that it is for, and how many of ``table`` it finds.
 
-    Columns: check, kills, sees (number of faults), alone (faults that no other check sees, separated by "; ") and meant
-    (the fault that a check is meant for which is the only killer of none).
+    Columns: check, kills, sees (number of faults), alone (faults that no other check finds, separated by "; "), and
+    meant (the fault that a check is meant for, if it finds none alone).
     """
     rows = []
     for check, words in audit.KILLS.items():
@@ -783,7 +784,7 @@ def alone(table: pd.DataFrame) -> pd.DataFrame:
 
 # ------------------------------------------------------------------------------------------------------------ the table
 def row(fault: Fault) -> dict:
-    """Which checks see this fault; all are asked. A leak that the adapter declares is closed first."""
+    """The checks that find this fault. All are run, and a leak that the adapter declares is closed first."""
     began = time.process_time()
     ask, leaks = cases.faults(fault.adapter, fault.case), cases.closed(fault.adapter, fault.case)
     if leaks:
@@ -804,7 +805,7 @@ def row(fault: Fault) -> dict:
 
 
 def table(wanted: Sequence[Fault], folder: Path | None = None) -> pd.DataFrame:
-    """A row per fault; says on the error stream what it finds. ``folder``: as for ``audit.tables``."""
+    """One row per fault. Progress goes to the error stream. ``folder``: as for ``audit.tables``."""
     rows = []
     for fault in wanted:
         path = None if folder is None else folder / resume.file_name("fault", fault.name)

@@ -1,8 +1,8 @@
-"""The single fit of a paper with its own code, as the audit sees a method.
+"""The audit of papers with their own code: a single fit of such code, in the form of a method.
 
-Such code repeats its fits in arrays, which nothing records. The same code makes one fit through the mechanisms of a
-budget (``privacy.repeats.OneFit``), and that fit is audited: all checks of ``privacy.audit``, and broken budgets that
-the checks have to catch. Each paper lists its fits (``workflow.papers.Program.fits``).
+Such code repeats its fits in arrays, which nothing records. The same code can make one fit through the mechanisms of a
+budget (``privacy.repeats.OneFit``), and that fit is audited. It gets all checks of ``privacy.audit``, and broken
+budgets that the checks have to find. Each paper lists its fits (``workflow.papers.Program.fits``).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Run = Callable[[Task, Any, Budget, np.random.Generator], Mapping[str, np.ndarray
 
 @dataclass(frozen=True)
 class Released:
-    """What a fit releases, by name."""
+    """The releases of a fit by name, in place of a posterior."""
 
     values: Mapping[str, np.ndarray]
     kind: str = "own_program"
@@ -38,11 +38,11 @@ class Released:
 
 @dataclass(frozen=True)
 class OwnFit:
-    """One fit of a paper's own code: ``run`` (task, settings, budget, rng) -> what is released, by name.
+    """One fit of a paper's own code. ``run`` maps (task, settings, budget, rng) to the releases by name.
 
-    ``task`` has a dozen rows, and ``spec`` is the budget of the fit. ``short`` has the settings of the checks that make
-    many fits; None takes ``settings``. ``long`` has those of late steps; None leaves these checks out. ``unasked`` says
-    why a check is not asked, such as that of noise if the release is a draw.
+    ``task`` has a dozen rows, and ``spec`` is the budget of the fit. ``short`` holds the settings of the checks that
+    make many fits, by default ``settings``. ``long`` holds those of the check of late steps, which is left out if it is
+    None. ``unasked`` maps a check that is not run to the reason, such as that of noise if the release is a draw.
     """
 
     name: str
@@ -56,27 +56,27 @@ class OwnFit:
     unasked: Mapping[str, str] = field(default_factory=dict)
 
     def supports(self, task: Task) -> None:
-        """Every task is taken."""
+        """Accept every task."""
 
     def prepare(self, task: Task, settings: Any) -> None:
-        """Nothing is kept."""
+        """Do nothing."""
 
     def fit(self, task: Task, settings: Any, budget: Budget, rng: np.random.Generator) -> Fit:
         return Fit(Released(self.run(task, settings, budget, rng)), budget.ledger)
 
     def audit(self, spec: BudgetSpec | FaultySpec | None = None) -> audit.Audit:
-        """Its audit; ``spec``: a broken budget."""
+        """The audit of this fit. ``spec``: a broken budget."""
         spec = self.spec if spec is None else spec
         return audit.Audit(self, self.task, self.settings, spec, 1, short=self.short, long=self.long, **QUICK)
 
     @property
     def asked(self) -> tuple[str, ...]:
-        """The checks that are asked, cheap ones first."""
+        """The checks that are run, cheap ones first."""
         skipped = {*self.unasked, *(("late",) if self.long is None else ())}
         return tuple(check for check in audit.CHECKS if check not in skipped)
 
     def found(self, spec: BudgetSpec | FaultySpec | None = None, first: bool = False) -> dict[str, str]:
-        """Check -> what it found; ``first``: of the first check that finds something."""
+        """Run the checks: check -> what it found. ``first``: stop at the first check that finds something."""
         made, found = self.audit(spec), {}
         for check in self.asked:
             if (first and found) or ("runs" in found and check in audit.WHOLE_FITS):
@@ -86,10 +86,7 @@ class OwnFit:
         return found
 
     def faults(self) -> Iterator[tuple[Fault, str]]:
-        """Each broken budget under which this fit is another one, and the words with which it ends; "" if it does not.
-
-        No check is asked.
-        """
+        """Each broken budget under which this fit differs, and the error with which it ends, or "". No check is run."""
         one = audit.run(self, self.task, self.settings, self.spec, 1)
         for fault in FAULTS:
             try:
@@ -102,13 +99,13 @@ class OwnFit:
                 yield fault, ""
 
     def broken_budgets(self) -> Iterator[tuple[Fault, dict[str, str]]]:
-        """Each of :meth:`faults`, with what the first check finds on it."""
+        """Each of :meth:`faults`, with what the first check finds."""
         for fault, ended in self.faults():
             yield fault, {"runs": ended} if ended else self.found(FaultySpec(self.spec, fault), first=True)
 
 
 def toy(rows: int, columns: int, limit: float, seed: int = 0) -> Task:
-    """Rows of a linear relation in the cube of ``limit``, targets too; its ranges are public."""
+    """A task with a linear relation. Inputs and targets are in [-limit, limit], and these ranges are public."""
     rng = np.random.default_rng(seed)
     x = rng.uniform(-limit, limit, (rows, columns))
     y = np.clip(x[:, 0] + 0.2 * limit * rng.standard_normal(rows), -limit, limit)

@@ -1,4 +1,4 @@
-"""Which line of a method's file to look at, for what an audit found."""
+"""Advice for a developer: the line of a method's file to look at for each finding of an audit."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 
 from datasets.files import ROOT
 
-#: of a pattern: from the first release on, and not before.
+#: marks a pattern that is searched only after the first release.
 AFTER_RELEASE = "(?#after)"
-#: check of ``privacy.audit`` -> patterns of the lines to look at, first the likeliest, and what to do there.
+#: check of ``privacy.audit`` -> patterns of the lines to look at, the most likely first, and what to do there.
 LINES: dict[str, tuple[tuple[str, ...], str]] = {
     "runs": (
         (r"\braise\b", r"\.release\(", r"def fit"),
@@ -60,10 +60,10 @@ LINES: dict[str, tuple[tuple[str, ...], str]] = {
 
 
 def advice(method: object, found: Mapping[str, str]) -> str:
-    """One line a finding: file and line to look at, what was found, what to do. "" where nothing was found.
+    """One line per finding: file and line to look at, what was found, and what to do. "" if nothing was found.
 
-    ``found``: check -> text, of ``privacy.audit``. ``method``: the adapter; the line is the first of its class that
-    matches, else of its file.
+    ``found`` maps a check of ``privacy.audit`` to what it found. ``method`` is the adapter. The line is the first match
+    in its class, otherwise in its file.
     """
     cls = type(method)
     path = Path(inspect.getsourcefile(cls) or "")
@@ -80,7 +80,7 @@ def advice(method: object, found: Mapping[str, str]) -> str:
 
 
 def _first(pattern: str, lines: list[str], start: int, end: int) -> int:
-    """Number of the first line of the class, from ``start`` to ``end``, that matches, else of the file; 0 for none."""
+    """The number of the first matching line from ``start`` to ``end``, the class, else in the file; 0 if none."""
     order = [*range(start, len(lines)), *range(start)]
     if pattern.startswith(AFTER_RELEASE):
         order = [*range(max(_first(r"\.release\(|\.noise\(", lines, start, end) - 1, 0), end)]

@@ -1,8 +1,8 @@
 """Results that the audit's commands keep case by case, so that a stopped command resumes.
 
-A kept result is used again if no file changed that it may depend on: the method's own file, what its family shares, the
-models, the privacy layer and the audit. So an edit of one method recomputes that method, and an edit of the privacy
-layer recomputes all.
+A kept result is used again if no file that it may depend on has changed: the method's own file, the shared files of its
+family, the models, the privacy layer and the audit. So an edit of one method recomputes only that method, and an edit
+of the privacy layer recomputes all.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any
 
 from datasets.files import ROOT, write_json
 
-#: what every case depends on: patterns below the root of the repository
+#: the files that every case depends on, as patterns below the root of the repository
 SHARED = ("methods/contract.py", "methods/_shared/**/*.py", "models/**/*.py", "privacy/**/*.py")
 SHARED += ("datasets/files.py", "constraints.txt", "audit/cases.py", "audit/resume.py", "audit/tables.py")
 
@@ -29,7 +29,8 @@ SHARED += ("datasets/files.py", "constraints.txt", "audit/cases.py", "audit/resu
 def files_of(method: object) -> list[Path]:
     """The files that the audit of this adapter depends on, sorted.
 
-    Its own, those of its family whose names begin with "_" (no adapter imports another), and ``SHARED``.
+    These are its own file, the files of its family whose names begin with "_", and ``SHARED``. No adapter imports
+    another one.
     """
     own = Path(inspect.getfile(type(method))).resolve()
     family = [p for p in own.parent.rglob("*.py") if p.relative_to(own.parent).parts[0].startswith("_")]
@@ -55,7 +56,7 @@ def _digest(path: Path) -> str:
 
 @dataclass(frozen=True)
 class Kept:
-    """``result`` (JSON), the CPU seconds that it took when it was computed, and whether that was ``now``."""
+    """A kept ``result`` (JSON), the CPU seconds of its computation, and whether it was computed ``now``."""
 
     result: Any
     seconds: float
@@ -63,9 +64,9 @@ class Kept:
 
 
 def kept(path: Path | None, key: str, make: Callable[[], Any]) -> Kept:
-    """The result at ``path`` if it was made under this ``key``, else that of ``make``, which is written there.
+    """The result at ``path`` if it was made under this ``key``, otherwise that of ``make``, which is then written.
 
-    ``path``: a JSON file; None keeps nothing. A file that is no such JSON is written anew.
+    ``path`` is a JSON file, or None to keep nothing. A file that is not such a JSON file is replaced.
     """
     if path is not None and (found := _read(path, key)) is not None:
         return found
@@ -86,5 +87,5 @@ def _read(path: Path, key: str) -> Kept | None:
 
 
 def file_name(*words: str) -> str:
-    """A file name of these words."""
+    """A file name made of these words."""
     return ".".join(word.replace("/", "-").replace(" ", "_") for word in words) + ".json"

@@ -1,16 +1,16 @@
-"""Audit of every private adapter on toy tasks, and of the audit: which broken copies of an adapter does it catch?
+"""Audit every private adapter on toy tasks, and test which broken copies of an adapter the audit finds.
 
     python -m audit.tables --checks results/extra/privacy_audit.csv --mutants results/extra/mutants.csv \\
         --kept results/audit --fits papers.wang2018.fits:FITS
 
-Each adapter is audited on every kind of model that it fits (``audit.cases``, ``privacy.audit.Audit``): one row
-a check; that of the sensitivity says which part of it a release has reached. Then the adapter is given broken budgets
-(``privacy.faults``) and is broken itself, one line at a time (``privacy.mutants``), and audited again: one row each. A
-check that passes on the adapter and on its broken copy alike measures nothing. If an adapter names private
-standardisation among its leaks, more rows say what the leak does, and all others are of a copy in which it is closed.
-``--fits`` names the single fits of papers with their own code (``audit.programs``); their kind is ``own_code``.
-Needs no data; takes minutes, and resumes where it was stopped. The tests ask for each row what the tables say
-(tests/audit/test_private_methods.py).
+Each adapter is audited on every kind of model that it fits (``audit.cases``, ``privacy.audit.Audit``), with one row per
+check. The row of the sensitivity says which part of it a release has reached. Then the adapter gets broken budgets
+(``privacy.faults``), is broken itself one line at a time (``privacy.mutants``), and is audited again, with one row per
+broken copy. A check that passes on both the adapter and its broken copy measures nothing. If an adapter declares
+private standardisation among its leaks, extra rows show the effect of the leak, and all others are for a copy in which
+it is closed. ``--fits`` names the single fits of papers with their own code (``audit.programs``), whose kind is
+``own_code``. No data are needed. The command takes minutes and resumes where it was stopped. The tests compare each row
+with the tables (tests/audit/test_private_methods.py).
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from audit.programs import OwnFit
 from datasets.files import ROOT, write_sealed
 from privacy import audit, draw_audit, mutants
 
-#: of ``privacy.audit.checks``, in its order.
+#: the checks of ``privacy.audit.checks``, in its order.
 CHECKS = cases.ORDER
 PASSED, FAILED, LEAK = "passed", "failed", "leak"
-#: kind of model in the rows of a paper with its own code, whose case is the paper
+#: the kind of model in the rows of a paper with its own code; their case is the paper
 OWN_CODE = "own_code"
 COLUMNS = ["method", "kind", "case", "relation", "check", "result", "found", "reached", "n", "false_alarm", "power"]
 COLUMNS += ["against"]
@@ -41,7 +41,7 @@ MUTANT_COLUMNS = ["method", "kind", "case", "mutant", "what", "killed", "killed_
 
 
 def check_rows(name: str, case: str) -> Iterator[dict]:
-    """One row per check of one case; a declared leak is closed first, and has rows of its own."""
+    """One row per check of one case. A declared leak is closed first and has its own rows."""
     key = key_of(name, case) | {"relation": str(cases.get(name).privacy)}
     if (name, case) in cases.leaky():
         for check, text in cases.faults(name, case)(cases.get(name)).items():
@@ -60,7 +60,7 @@ def check_rows(name: str, case: str) -> Iterator[dict]:
 
 
 def rests_on(evidence: audit.Evidence) -> dict[str, str]:
-    """The columns ``n``, ``false_alarm``, ``power`` and ``against``."""
+    """The columns ``n``, ``false_alarm``, ``power`` and ``against`` of the evidence."""
     power = "" if math.isnan(evidence.power) else f"{evidence.power:.4g}"
     told = {"n": str(evidence.n), "false_alarm": f"{evidence.false_alarm:.2g}"}
     return told | {"power": power, "against": evidence.against}
@@ -78,7 +78,7 @@ def draw_rows(name: str, case: str) -> Iterator[dict]:
 
 
 def mutant_rows(name: str, case: str) -> Iterator[dict]:
-    """One row per broken copy of one case, with the first check that sees it. A declared leak is closed first."""
+    """One row per broken copy of one case, with the first check that finds it. A declared leak is closed first."""
     with mutants.loaded(cases.get(name), cases.closed(name, case)) as method:
         for fault in cases.broken_budgets(name, case, method=method):
             yield _mutant_row(name, case, fault, *cases.caught(name, case, fault, method))
@@ -89,7 +89,7 @@ def mutant_rows(name: str, case: str) -> Iterator[dict]:
 
 
 def wrapped_rows(name: str, case: str) -> Iterator[dict]:
-    """One row per copy that is broken outside of its budget; a declared leak is closed first."""
+    """One row per copy that is broken outside of its budget. A declared leak is closed first."""
     with mutants.loaded(cases.get(name), cases.closed(name, case)) as method:
         for fault, check, text in cases.wrapped_rows(name, case, method):
             yield _mutant_row(name, case, fault, check, text)
@@ -101,25 +101,25 @@ def _mutant_row(name: str, case: str, fault, check: str, text: str) -> dict:
 
 
 def faults(name: str, case: str, *patches: mutants.Mutant, first: bool = False) -> dict[str, str]:
-    """Checks that the adapter with these patches fails -> what was found; a declared leak is closed first."""
+    """The checks that the adapter with these patches fails -> what was found. A declared leak is closed first."""
     patches = (*cases.closed(name, case), *patches)
     return mutants.kills(cases.get(name), patches, cases.faults(name, case, first))
 
 
 def key_of(name: str, case: str) -> dict[str, str]:
-    """method, kind of model, case."""
+    """The columns method, kind and case."""
     return {"method": cases.get(name).name, "kind": cases.MODELS[case].kind, "case": case}
 
 
 def case_rows(name: str, case: str) -> list[list[dict]]:
-    """[checks, mutants] of one case."""
+    """The rows [checks, mutants] of one case."""
     if cases.get(name).releases_a_draw:
         return [list(draw_rows(name, case)), list(wrapped_rows(name, case))]
     return [list(check_rows(name, case)), list(mutant_rows(name, case))]
 
 
 def own_rows(own: OwnFit, paper: str) -> list[list[dict]]:
-    """[checks, mutants] of the single fit of a paper with its own code; its mutants are broken budgets."""
+    """The rows [checks, mutants] of the single fit of a paper with its own code. Its mutants are broken budgets."""
     key, made = {"method": own.name, "kind": OWN_CODE, "case": paper}, own.audit()
     checks, broken, failed = [], [], False
     for check in own.asked:
@@ -149,9 +149,9 @@ def fits_of(named: Sequence[str]) -> list[tuple[OwnFit, str]]:
 def tables(
     wanted: Sequence[tuple[str, str]], folder: Path | None = None, fits: Sequence[tuple[OwnFit, str]] = ()
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Checks and mutants of these cases and ``fits``; says on the error stream where it is, and what it took.
+    """The tables of checks and mutants of these cases and ``fits``. Progress and costs go to the error stream.
 
-    ``folder``: keeps the rows of each case, and has those that need not be computed again (``audit.resume``).
+    ``folder`` keeps the rows of each case, which are reused if nothing changed (``audit.resume``).
     """
     asked = [(name, case, resume.files_of(cases.get(name)), partial(case_rows, name, case)) for name, case in wanted]
     for own, paper in fits:

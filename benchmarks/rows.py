@@ -6,14 +6,15 @@
 Synthetic tables with public ranges, inputs and target in [-1, 1] (:func:`made_up`); default settings at epsilon = 1 and
 delta = 1e-5. Every fit has a process of its own, on one thread. Libraries: ridge and logistic regression of
 scikit-learn, without privacy; where they are installed, IBM's diffprivlib (pure epsilon = 1; objective perturbation,
-functional mechanism) and Opacus (DP-SGD on a linear model, ``OPACUS_EPOCHS`` passes). Columns:
+functional mechanism) and Opacus (DP-SGD on a linear model, ``OPACUS_EPOCHS`` passes). The table is written after each
+fit. A second call with the same file repeats only what failed or has another limit. Columns:
 
 ==========  ============================================================================================
 seconds     CPU seconds of the fit alone
 copies      what the process holds at its peak beyond what it held before the fit, over the table's size; of tables
             from ``LEAST_MB``, since a megabyte more or less is the allocator's
 ratio       seconds over those of scikit-learn on the same table
-status      ok; given up: not done after ``--limit`` seconds; not supported; not installed; failed
+status      ok; given up: not done after ``--limit`` CPU seconds; not supported; not installed; failed
 ==========  ============================================================================================
 """
 
@@ -24,10 +25,11 @@ import json
 import multiprocessing as mp
 import os
 import resource
+import signal
 import sys
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -41,7 +43,8 @@ BASE = "scikit-learn"
 OTHERS = (BASE, "diffprivlib", "opacus")
 OPACUS_EPOCHS = 10
 LEAST_MB = 5.0
-COLUMNS = ["task", "rows", "columns", "method", "seconds", "copies", "ratio", "status", "reason"]
+KEY = ["task", "rows", "columns", "method"]
+COLUMNS = [*KEY, "seconds", "copies", "ratio", "status", "reason"]
 
 
 def held_mb() -> float:
@@ -129,8 +132,11 @@ def opacus_fit(task: str, x, y) -> Callable[[], object]:
     return fit
 
 
-def one(task: str, name: str, n: int, d: int, answer) -> None:
-    """In a process of its own: one fit, and what it took, put into the pipe ``answer``."""
+def one(task: str, name: str, n: int, d: int, limit: float, answer) -> None:
+    """In a process of its own: one fit, and what it took, put into the pipe ``answer``.
+
+    SIGPROF ends the process when the fit has used ``limit`` CPU seconds of all its threads.
+    """
     import numpy as np
 
     from privacy.budget import BudgetExceeded
@@ -149,11 +155,13 @@ def one(task: str, name: str, n: int, d: int, answer) -> None:
     if (free := held_mb() - now_mb()) > 0:  # fill what was held and given back: the peak then tells the fit's part
         ballast = np.ones(int(free * 2**17))
     before, start = held_mb(), time.process_time()
+    signal.setitimer(signal.ITIMER_PROF, limit)
     try:
         fit()
     except Exception as error:  # a benchmark tells what fails; it does not stop there
         answer.send({"status": "failed", "reason": f"{type(error).__name__}: {error}"})
         return
+    signal.setitimer(signal.ITIMER_PROF, 0.0)
     seconds = time.process_time() - start
     more, size = max(0.0, held_mb() - before), (x.nbytes + y.nbytes) / 2**20
     del ballast
@@ -173,16 +181,22 @@ def measured(task: str, name: str, n: int, d: int, limit: float) -> dict:
     """A row of the table without its ratio."""
     row = dict.fromkeys(COLUMNS, "") | {"task": task, "rows": n, "columns": d, "method": name}
     ours, theirs = mp.get_context("spawn").Pipe(duplex=False)
-    process = mp.get_context("spawn").Process(target=one, args=(task, name, n, d, theirs))
+    process = mp.get_context("spawn").Process(target=one, args=(task, name, n, d, limit, theirs), daemon=True)
     process.start()
     theirs.close()
     try:
-        answer = ours.recv() if ours.poll(limit) else {"status": "given up", "reason": f"after {limit:g} s"}
+        answer = ours.recv()
     except EOFError:
+        process.join()
         answer = {"status": "failed", "reason": "the process was ended (out of memory?)"}
-    process.kill()
+        if process.exitcode == -signal.SIGPROF:
+            answer = {"status": "given up", "reason": given_up(limit)}
     process.join()
     return row | answer
+
+
+def given_up(limit: float) -> str:
+    return f"after {limit:g} CPU s"
 
 
 def methods_of(task: str) -> list[str]:
@@ -204,28 +218,39 @@ def made_up(task: str, n: int, d: int):
     return x, y if task == "regression" else (y > 0).astype(float)
 
 
-def table(rows: Sequence[int], columns: Sequence[int], wanted: Sequence[str], limit: float) -> pd.DataFrame:
-    """Every method on every size; one that was given up is not tried on more rows. A line of progress each."""
-    out: list[dict] = []
-    for task in KINDS:
-        names = [n for n in (*OTHERS, *methods_of(task)) if not wanted or n in (*wanted, BASE)]
-        for d in columns:
-            dropped: set[str] = set()
-            for n in sorted(rows):
-                for name in (k for k in names if k not in dropped):
-                    found = measured(task, name, n, d, limit)
-                    base = next((r for r in out if same_table(r, found) and r["method"] == BASE), found)
-                    if found["status"] == "ok" and base["status"] == "ok":
-                        found["ratio"] = found["seconds"] / max(base["seconds"], 1e-9)
-                    if found["status"] != "ok":
-                        dropped.add(name)
-                    out.append(found)
-                    print(json.dumps({k: v for k, v in found.items() if v != ""}), file=sys.stderr, flush=True)
-    return pd.DataFrame(out, columns=COLUMNS)
+def table(rows: Sequence[int], columns: Sequence[int], wanted: Sequence[str], limit: float, out: Path) -> pd.DataFrame:
+    """Every method on every size, kept in ``out``; what was given up is not tried on more rows. A line of progress."""
+    kept = pd.read_csv(out, keep_default_na=False).to_dict("records") if out.is_file() else []
+    done = {tuple(r[k] for k in KEY): r for r in kept if r["status"] != "failed"}
+    todo = [(task, n, d) for task in KINDS for d in columns for n in sorted(rows)]
+    dropped: set[tuple] = set()
+    for task, n, d in todo:
+        names = [k for k in (*OTHERS, *methods_of(task)) if not wanted or k in (*wanted, BASE)]
+        for name in (k for k in names if (task, d, k) not in dropped):
+            found = done.get((task, n, d, name))
+            if found is None or (found["status"] == "given up" and found["reason"] != given_up(limit)):
+                found = measured(task, name, n, d, limit)
+                base = done.get((task, n, d, BASE), found)
+                if found["status"] == base["status"] == "ok":
+                    found["ratio"] = float(found["seconds"]) / max(float(base["seconds"]), 1e-9)
+                done[task, n, d, name] = found
+                written(done.values(), out)
+                print(json.dumps({k: v for k, v in found.items() if v != ""}), file=sys.stderr, flush=True)
+            if found["status"] != "ok":
+                dropped.add((task, d, name))
+    return written(done.values(), out)
 
 
-def same_table(a: dict, b: dict) -> bool:
-    return all(a[k] == b[k] for k in ("task", "rows", "columns"))
+def written(found: Iterable[dict], out: Path) -> pd.DataFrame:
+    """The table with three digits, which replaces the file ``out`` as a whole."""
+    shown = pd.DataFrame(found, columns=COLUMNS)
+    for name in ("seconds", "copies", "ratio"):
+        shown[name] = [f"{float(v):.3g}" if v != "" else "" for v in shown[name]]
+    out.parent.mkdir(parents=True, exist_ok=True)
+    partial = out.with_name(f"{out.name}.partial")
+    shown.to_csv(partial, index=False)
+    partial.replace(out)
+    return shown
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -234,16 +259,11 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--rows", nargs="+", type=int, default=[1_000, 10_000, 100_000, 1_000_000])
     parser.add_argument("--columns", nargs="+", type=int, default=[10, 100])
     parser.add_argument("--methods", nargs="+", default=[], help="only these, and scikit-learn")
-    parser.add_argument("--limit", type=float, default=120.0, help="seconds after which a fit is given up")
+    parser.add_argument("--limit", type=float, default=120.0, help="CPU seconds after which a fit is given up")
     args = parser.parse_args(argv)
     os.environ.update(arithmetic.environment())
-    found = table(args.rows, args.columns, args.methods, args.limit)
-    args.out.parent.mkdir(parents=True, exist_ok=True)
-    shown = found.copy()
-    for name in ("seconds", "copies", "ratio"):
-        shown[name] = [f"{v:.3g}" if v != "" else "" for v in found[name]]
-    shown.to_csv(args.out, index=False)
-    print(shown.drop(columns="reason").to_string(index=False))
+    found = table(args.rows, args.columns, args.methods, args.limit, args.out)
+    print(found.drop(columns="reason").to_string(index=False))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Other settings of a method beside its defaults: those tuned on a public stand-in, and ablations."""
+"""Settings of a method other than its defaults: those tuned on public surrogate data, and ablations."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ COLUMNS = (
 )
 
 
-#: what the 95 % interval of a difference says.
+#: words for the 95 % interval of a difference.
 COMPARED = ("better", "worse", "not separated")
 Row = dict[str, Any]
 
 
 def build(families: Sequence[Family], scale: str) -> list[tuple[Table, pd.DataFrame]]:
-    """Both tables that have a row, with their long frames."""
+    """Both tables that have rows, with their data frames."""
     return [pair for pair in (tuned_table(families, scale), ablations_table(families, scale)) if pair is not None]
 
 
@@ -51,13 +51,13 @@ def tuned_rows(families: Sequence[Family]) -> list[tuple[str, list[Row]]]:
 
 
 def tuned_frame(families: Sequence[Family]) -> pd.DataFrame:
-    """One row a tuned setting, data set and metric: what is committed of the second column, for findings to count."""
+    """One row per tuned setting, data set and metric: the committed tuned column, for findings."""
     rows = [r for _, group in tuned_rows(families) for r in group]
     return pd.DataFrame(rows, columns=[c for c in COLUMNS if c not in ("title", "reason", "scale")])
 
 
 def tuned_table(families: Sequence[Family], scale: str) -> tuple[Table, pd.DataFrame] | None:
-    """A row a tuned setting, data set and metric, beside the default; None where nothing is tuned."""
+    """One row per tuned setting, data set and metric, next to the default; None if nothing is tuned."""
     rows = tuned_rows(families)
     count = dict.fromkeys(COMPARED, 0)
     for r in (r for _, group in rows for r in group if r.get("compared")):
@@ -73,7 +73,7 @@ def tuned_table(families: Sequence[Family], scale: str) -> tuple[Table, pd.DataF
 
 
 def ablations_table(families: Sequence[Family], scale: str) -> tuple[Table, pd.DataFrame] | None:
-    """A row an ablation, data set and metric, beside the default; None where there is no ablation."""
+    """One row per ablation, data set and metric, next to the default; None without ablations."""
     notes = (
         "Each setting was tried after test scores had raised a question, and a finding answers it. So it shows why a "
         "method does what it does, and not how good it can be. No other table of scores and no figure has it. If the "
@@ -100,12 +100,12 @@ def _table(name: str, title: str, rows: Sequence[tuple[str, list[Row]]], notes: 
 
 
 def rows_of(family: Family, arms: Sequence[Arm]) -> list[Row]:
-    """One row an arm, data set and metric; columns ``COLUMNS`` as far as they are known."""
+    """One row per arm, data set and metric, with those of ``COLUMNS`` that are known."""
     return [r for a in arms for d in family.datasets for r in _rows(family, d, a)]
 
 
 def default_of(family: Family, dataset: str, arm: Arm) -> Arm | None:
-    """The method's arm with default settings at the same epsilon, else at its largest; None where it has no score."""
+    """The method's arm with default settings at the same epsilon, or at its largest; None without a score."""
     metric = family.metrics[-1]
     plain = [a for a in family.arms if a.method == arm.method and not a.tuned and not label(a)]
     plain = [a for a in plain if (dataset, a, metric) in family.values]

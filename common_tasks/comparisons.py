@@ -1,7 +1,7 @@
-"""Differences of methods on the common tasks over the splits that both have, and the two ends of the scale.
+"""Differences of methods on the common tasks over their common splits, and the two ends of the scale of scores.
 
-An interval has level 95 %. Without more words it is about the distribution of the data: it is corrected for splits that
-share rows. With ``ratio=THESE_ROWS`` it is about the rows at hand, over all their splits and all privacy noise
+All intervals have level 95 %. By default they are about the distribution of the data, with a correction for splits that
+share rows. With ``ratio=THESE_ROWS`` they are about the given rows, over all their splits and all privacy noise
 (``evaluation.paired``).
 """
 
@@ -24,14 +24,15 @@ from evaluation.paired import RATIO_90_10, THESE_ROWS, Difference, better_by
 
 ALPHA = 0.05
 Column = tuple[str, bool]
-#: one difference with both intervals: about the distribution of the data, and about these rows.
+#: one difference with both intervals: about the distribution of the data, and about the given rows.
 Both = tuple[Difference, Difference]
 
 
 def competitors(family: Family, column: Column) -> list[Arm]:
     """Private arms of one column: Bayesian methods and baselines at the same epsilon.
 
-    A tuned column holds every private method: with its default where that is what it has (``Family.defaults``).
+    A tuned column holds every private method. A method without tuned settings has its default there
+    (``Family.defaults``).
     """
     return family.of(PRIVATE, PRIVATE_YARDSTICK, column=column)
 
@@ -41,26 +42,28 @@ def _ahead(d: Difference | None) -> bool:
 
 
 def reference(family: Family, dataset: str, metric: str) -> Arm | None:
-    """The first reference without privacy that has a score, default settings."""
+    """The first reference without privacy and with default settings that has a score."""
     arms = (a for a in family.of(REFERENCE, column=("", False)) if (dataset, a, metric) in family.values)
     return next(arms, None)
 
 
 def gap(family: Family, dataset: str, metric: str, a: Arm, b: Arm, ratio: float = RATIO_90_10) -> Difference | None:
-    """By how much a is better than b, with an interval of level 1 - ALPHA; None below two common splits."""
+    """How much a is better than b, with an interval of level 1 - ALPHA; None with fewer than two common splits."""
     d = better_by(family.values[dataset, a, metric], family.values[dataset, b, metric], higher(metric), ALPHA, ratio)
     return d if d is not None and d.n > 1 else None
 
 
 def both_gaps(family: Family, dataset: str, metric: str, a: Arm, b: Arm) -> Both | None:
-    """The same with both intervals."""
+    """The difference of :func:`gap` with both intervals."""
     law, rows = (gap(family, dataset, metric, a, b, ratio) for ratio in (RATIO_90_10, THESE_ROWS))
     return (law, rows) if law and rows else None
 
 
 def zero(family: Family) -> Arm | None:
-    """What the scale of scores starts from: the control that looks at no input; in a family without one its only
-    baseline without privacy."""
+    """The method at 0 on the scale of scores: the baseline that looks at no input.
+
+    In a family without one, it is the only baseline without privacy.
+    """
     free = [a for a in family.of(FREE_YARDSTICK) if not a.tuned]
     starts = [a for a in free if trivial(a, family.kind)] or free
     return starts[0] if len(starts) == 1 else None
@@ -68,9 +71,10 @@ def zero(family: Family) -> Arm | None:
 
 @cache
 def ends(family: Family, dataset: str, metric: str) -> tuple[Arm | None, Arm | None, str]:
-    """(what is 0, what is 1, "") of the scale on a data set, or why it has none.
+    """(method at 0, method at 1, "") of the scale on a data set, or the reason why it has no scale.
 
-    1 has to be significantly better than 0, by an interval of level 1 - ALPHA under the law of the data.
+    The method at 1 must be significantly better than the other, by an interval of level 1 - ALPHA about the
+    distribution.
     """
     start, end = zero(family), reference(family, dataset, metric)
     if start is None or (dataset, start, metric) not in family.values:

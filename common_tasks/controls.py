@@ -1,12 +1,13 @@
-"""Can the metrics of the common tasks tell an honest posterior from one twice too narrow or too wide?
+"""Whether the metrics of the common tasks distinguish an exact posterior from one twice too narrow or too wide.
 
     python -m workflow.extra common_tasks common_controls.csv
 
-Data sets are simulated from prior and likelihood of ``models.bounded`` (rows uniform on [-1, 1]), so that the exact
-posterior covers the true parameter at every level by construction. Its standard deviations are then multiplied. One
-row a level and width: share of the data sets whose true weight (one a data set, so that they are independent) lies in
-the central interval, the binomial interval of an honest posterior, and whether the share is inside; the mean over the
-data sets of the two distances to the exact posterior is next to it. Needs no data.
+Data sets are simulated from prior and likelihood of ``models.bounded`` (rows uniform on [-1, 1]), so the exact
+posterior covers the true parameter at every level. Its standard deviations are then multiplied by a factor. Each row
+has a level and a factor. It gives the share of data sets whose true weight lies in the central interval, the binomial
+interval of that share for an honest posterior, and whether the share is inside. One weight per data set is used, so
+that they are independent. The mean over data sets of the two distances to the exact posterior is given, too. No data is
+needed.
 """
 
 from __future__ import annotations
@@ -34,10 +35,10 @@ COLUMNS = (
 
 
 def simulate(sets: int, rng: np.random.Generator) -> tuple[np.ndarray, list[Moments]]:
-    """True weight, (sets,), as its distance from the posterior mean in posterior sd's; moments of each posterior.
+    """True weight (sets,), as its distance from the posterior mean in posterior sds, and moments of each posterior.
 
-    The weight is that of input 0. Its posterior is Student-t; the distance is brought to a normal one by the two
-    distribution functions, so that one interval serves all.
+    The weight is that of input 0. Its posterior is Student-t. The two distribution functions map the distance to that
+    of a normal distribution, so that one interval serves all data sets.
     """
     from scipy.stats import norm, t
 
@@ -57,7 +58,7 @@ def simulate(sets: int, rng: np.random.Generator) -> tuple[np.ndarray, list[Mome
 
 
 def table(sets: int = SETS, seed: int = 0) -> list[dict]:
-    """The rows of the table; columns ``COLUMNS``."""
+    """The rows of the table, with columns ``COLUMNS``."""
     from scipy.stats import norm
 
     z, exact = simulate(sets, np.random.default_rng(seed))

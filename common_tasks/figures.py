@@ -27,24 +27,25 @@ from reports.figure import Figure, half_width
 
 log = logging.getLogger(__name__)
 
-#: behind words that stand on lines.
+#: background of text that lies on lines.
 PLATE = {"facecolor": "white", "alpha": 0.8, "edgecolor": "none", "pad": 0.6}
-#: the axis ends beyond the worst baseline by this part of the way from the best score to it, ...
+#: the axis extends beyond the worst baseline by this share of its distance from the best score, ...
 BEYOND = 0.6
-#: ... but no farther than what shows this part of the private scores, and this much more.
+#: ... but not further than needed to show this share of the private scores, plus this margin.
 SHOWN, MORE = 0.85, 1.3
 #: epsilon -> look in the figure of coverage.
 EPSILON_LOOKS = ((style.RED, "s"), (style.BLUE, "o"), (style.GREEN, "D"), (style.ORANGE, "v"))
 NOMINAL = 0.90
-#: table of ``common_tasks.reliability``, and the fewest predictions of a bin that is drawn.
+#: table of ``common_tasks.reliability``, and the smallest number of predictions of a bin that is drawn.
 RELIABILITY = "common_reliability.csv"
 FEWEST = 50
 
 
 def build(folder: Path, families: Sequence[Family], sizes: pd.DataFrame, extra: Path | None = None) -> list[Figure]:
-    """Every figure that the families have scores for.
+    """Every figure for which the families have scores.
 
-    ``sizes``: columns dataset, n (rows): ``tables.data_info``; ``extra``: folder of the tables that are no scores.
+    ``sizes``: columns dataset, n (rows), from ``tables.data_info``; ``extra``: folder of the tables that are not
+    scores.
     """
     drawn: list[Figure | None] = []
     for family in families:
@@ -57,7 +58,7 @@ def build(folder: Path, families: Sequence[Family], sizes: pd.DataFrame, extra: 
 
 
 def points(family: Family, metric: str) -> pd.DataFrame:
-    """One row a data set and arm with a score: mean, sd, n, half of the 95 % interval of the mean."""
+    """One row per data set and arm with a score: mean, sd, n, half of the 95 % interval of the mean."""
     rows = []
     for (dataset, arm, m), r in family.summary.items():
         if m == metric and arm in family.arms:
@@ -70,9 +71,9 @@ def points(family: Family, metric: str) -> pd.DataFrame:
 
 
 def limits(table: pd.DataFrame, metric: str) -> tuple[float, float]:
-    """Range of a panel: from the best score to a little beyond the worst baseline (without one, the middle of all).
+    """Limits of a panel, from the best score to a little beyond the worst baseline (or the median of all scores).
 
-    Nearer where most private scores are: few that are far off shall not press the others together.
+    They are closer if most private scores are close, so that a few distant ones do not compress the others.
     """
     values, bars = table["mean"], table["half_width"].fillna(0.0)
     sign = METRICS[metric].direction
@@ -90,7 +91,7 @@ def limits(table: pd.DataFrame, metric: str) -> tuple[float, float]:
 
 
 def curves(folder: Path, family: Family, metric: str) -> Figure | None:
-    """Score against epsilon, a panel a data set; tuned settings are left to the tables."""
+    """Score against epsilon, one panel per data set. Tuned settings are only in tables."""
     name = f"common_{family.task}_{metric}"
     table = points(family, metric)
     table = table[~table["tuned"].astype(bool)]
@@ -167,7 +168,7 @@ def _panel(ax: Any, here: pd.DataFrame, metric: str, handles: dict[str, Any], me
 
 
 def _beyond(ax: Any, x: float, edge: float, below: bool, kind: dict[str, Any]) -> None:
-    """The marker of a score beyond the axis, just inside its edge, with an arrow to the edge."""
+    """A marker with an arrow at the edge of a panel, for a score beyond the axis."""
     from matplotlib.transforms import offset_copy
 
     inside = (0, 11) if below else (0, -11)
@@ -180,7 +181,7 @@ def _beyond(ax: Any, x: float, edge: float, below: bool, kind: dict[str, Any]) -
 
 
 def coverage(folder: Path, family: Family, sizes: pd.DataFrame) -> Figure | None:
-    """Coverage of 90 % predictive intervals by method and epsilon, a panel a data set."""
+    """Coverage of 90 % predictive intervals by method and epsilon, one panel per data set."""
     name, metric = f"common_{family.task}_coverage", f"coverage_{round(100 * NOMINAL)}"
     table = points(family, metric)
     table = table[~table["tuned"].astype(bool)]
@@ -239,9 +240,9 @@ def _coverage_panel(ax: Any, family: Family, here: pd.DataFrame, order: list[str
 
 
 def reliability(folder: Path, family: Family, table: pd.DataFrame) -> Figure | None:
-    """Share of right labels against confidence, a row of panels a data set, a panel an epsilon.
+    """Share of correct labels against confidence: a row of panels per data set, a panel per epsilon.
 
-    ``table``: of ``common_tasks.reliability``; None for a family without a row there.
+    ``table``: from ``common_tasks.reliability``; None for a family without rows there.
     """
     name = f"common_{family.task}_reliability"
     cells = set(family.scores["cell"])

@@ -1,4 +1,4 @@
-"""Every method of the suite x every common task: does it run, and if not, why?"""
+"""Every method of the suite and every common task: whether it runs, and if not, why."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from models.kind import kind as kind_of
 from reports.blocks import Block, Entry, Footnotes, Table, entry
 from reports.tables import SCALE_BANNERS
 
-#: rows of the synthetic task on which a method says whether it fits.
+#: number of rows of the synthetic task on which a method is asked whether it fits.
 _ROWS = 20
 _UNRANKED = "it claims an epsilon that its ledger does not bear out, and is compared with no other method"
 
 
 def reason_of(method: str, kind: str) -> str:
-    """Why a method does not fit a kind of model, in its own words; "" where it says that it does."""
+    """Why a method does not fit a kind of model, in its own words; "" if it does."""
     from methods import contract
 
     method_class = adapter(method, kind)
@@ -73,7 +73,7 @@ def _title(method: str, families: Sequence[Family]) -> str:
 
 
 def _entry(family: Family, method: str) -> tuple[list[str], str]:
-    """(lines, reason): the status with its reason; or that it does not run and why. Never empty."""
+    """(lines, reason): the status with its reason, or why the method does not run. Never empty."""
     arms = [a for a in family.arms if a.method == method]
     statuses = [_status(family, a) for a in arms]
     reason = next((r for s, r in statuses if s != "ok" and r), "")
@@ -92,13 +92,13 @@ def _constants(family: Family, method: str) -> str:
 
 
 def _status(family: Family, arm: Arm) -> tuple[str, str]:
-    """Status of an arm over the data sets: ok where any of them has a score."""
+    """The status of an arm over the data sets: ok if one of them has a score."""
     statuses = [family.status[d, arm] for d in family.datasets if (d, arm) in family.status]
     return next((f for f in statuses if f[0] == "ok"), statuses[0] if statuses else ("not run", ""))
 
 
 def _left_out(family: Family, method: str) -> str:
-    """Why a method that could fit this model has no cell of this experiment."""
+    """Why a method that could fit this model has no cell in this experiment."""
     method_class = adapter(method, family.kind)
     relation = method_class.privacy
     if relation is None:

@@ -55,7 +55,7 @@ def why_not(cell: Cell) -> str:
 
 
 def tasks() -> dict[str, Cell]:
-    """Name of each common task with committed scores, ``<data set>-<family>`` -> one cell of it, at full scale."""
+    """Name of each common task with committed scores, ``<data set>-<family>`` -> one of its cells at full scale."""
     cell_of: dict[str, Cell] = {}
     for experiment, path in PAPER.experiments.items():
         if not committed.path_of(papers.REFERENCE, experiment).is_file():
@@ -66,7 +66,7 @@ def tasks() -> dict[str, Cell]:
 
 
 def compute(name: str, cell: Cell, data) -> tuple[dict[str, Any], np.ndarray | None]:
-    """What goes into the JSON of a task, and draws (chains, samples, D) where there is no closed form.
+    """The JSON content of a task, and draws (chains, samples, D) if there is no closed form.
 
     Raises ValueError for chains that have not converged.
     """
@@ -97,7 +97,7 @@ def compute(name: str, cell: Cell, data) -> tuple[dict[str, Any], np.ndarray | N
 
 
 def _frame(frame: Frame) -> dict[str, Any]:
-    """As JSON."""
+    """The scaling as JSON."""
     return {
         "x_shift": frame.x_shift.tolist(),
         "x_scale": frame.x_scale.tolist(),
@@ -107,19 +107,19 @@ def _frame(frame: Frame) -> dict[str, Any]:
 
 
 def _hashed(info: dict[str, Any]) -> dict[str, Any]:
-    """With the digest of what the numbers follow from."""
+    """The content with a hash of the inputs of its numbers."""
     named = ("task", "protocol", "split", "model", "frame", "data_hash", "rows_hash", "how", "settings")
     text = json.dumps({k: info[k] for k in named}, sort_keys=True)
     return info | {"hash": hashlib.sha256(text.encode()).hexdigest()[:16]}
 
 
 def versions(*packages: str) -> dict[str, str]:
-    """Of the libraries that gave the numbers."""
+    """Versions of the libraries that computed the numbers."""
     return {p: importlib.metadata.version(p) for p in packages}
 
 
 def _closed_form(box) -> dict[str, Any]:
-    """Moments and quantiles of weights (Student t) and noise variance (inverse gamma); ``box``: the task in the box."""
+    """Moments and quantiles of weights (Student t) and noise variance (inverse gamma) of a scaled task."""
     from scipy.stats import invgamma, t
 
     exact = box.model.exact_posterior(box.x, box.y)
@@ -161,7 +161,7 @@ def _drawn(box, rng: np.random.Generator) -> np.ndarray:
 
 
 def write(folder: Path, data: Path, only: list[str] | None = None) -> list[str]:
-    """Compute and write the posteriors of the tasks named (default: all that have one); gives their names."""
+    """Compute and write the posteriors of the named tasks (default: all that have one). Returns their names."""
     todo, done = tasks(), []
     for name, cell in todo.items():
         if why_not(cell) or (only and name not in only):
@@ -178,10 +178,10 @@ def write(folder: Path, data: Path, only: list[str] | None = None) -> list[str]:
 
 
 def differences(folder: Path, other: Path) -> list[str]:
-    """Tasks whose hash differs between two folders, or a mean by more than the error of a mean of draws (6 errors).
+    """Tasks whose hash differs between two folders, or whose mean differs by more than six errors of a mean of draws.
 
-    Both have independent draws where they were made with other libraries; 6 standard errors of one of some 200 means
-    are passed by chance once in 10^6.
+    Other libraries give independent draws. A difference of six standard errors in one of some 200 means has a
+    probability of 10^-6.
     """
     lines = []
     for path in sorted(other.glob("*-*.json")):

@@ -1,4 +1,4 @@
-"""What every private run of the common tasks has claimed, what its ledger says, and how it came to the one relation."""
+"""The claimed epsilon of every private run of the common tasks, its epsilon by the ledger, and their conversion."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ COLUMNS = (
 
 
 def privacy_frame(families: Sequence[Family], ledger: pd.DataFrame) -> pd.DataFrame:
-    """One row a private cell, and one a cell without budget whose ledger is infinite; columns ``COLUMNS``.
+    """One row per private cell, and per cell without budget whose ledger is infinite, with columns ``COLUMNS``.
 
-    ``epsilon``: of the score rows (the dearest split); ``epsilon_ledger``: of ``ledger`` (``reports.ledger.build``),
-    recomputed from the events of the fits; both come from the ledger of the run, by different routes.
+    ``epsilon``: from the score rows (the largest over splits); ``epsilon_ledger``: from ``ledger``
+    (``reports.ledger.build``), recomputed from the events of the fits. Both come from the ledger of the run, by
+    different code.
     """
     totals = ledger[(ledger["event"] == TOTAL) & ledger["reason"].astype(str).str.contains("taken as the answer")]
     found = {c: float(e) for c, e in zip(totals["cell"], totals["epsilon"], strict=True) if e != ""}
@@ -64,7 +65,7 @@ def _rows(family: Family) -> dict[tuple[str, ...], list[dict[str, Any]]]:
 
 
 def claim(claimed: str, epsilon: float, leaks: bool, status: str) -> str:
-    """holds, holds except for named leaks, does not hold, no claim or no ledger; without a score, the cell's status."""
+    """Whether a claim holds, holds except for named leaks, or does not hold; without a score, the cell's status."""
     if not claimed:
         return "no claim"
     if math.isnan(epsilon):
@@ -75,7 +76,7 @@ def claim(claimed: str, epsilon: float, leaks: bool, status: str) -> str:
 
 
 def conversion(method: str, kind: str) -> str:
-    """How the published guarantee became one for a row more or less; "" where it is one."""
+    """How the published guarantee was converted to add/remove one row; "" if it is already of that form."""
     from methods import contract
 
     try:
@@ -96,9 +97,9 @@ def conversion(method: str, kind: str) -> str:
 def privacy_table(
     families: Sequence[Family], ledger: pd.DataFrame, scale: str, more: Sequence[str] = ()
 ) -> tuple[Table, pd.DataFrame] | None:
-    """A block a family; rows methods at their claimed epsilon; columns the data sets, then what is said once a row.
+    """A block per family, with methods at their claimed epsilon in rows, and the data sets in columns.
 
-    ``more``: notes behind its own.
+    ``more``: further notes.
     """
     frame = privacy_frame(families, ledger)
     if frame.empty:
@@ -135,7 +136,7 @@ def privacy_table(
 
 
 def ranges_table(families: Sequence[Family], scale: str) -> tuple[Table, pd.DataFrame]:
-    """Which ranges of a data set are documented, and so free, and which are estimated; a row per data set."""
+    """Which ranges of a data set are documented, and so cost nothing, and which are estimated; a row per data set."""
     used: dict[str, list[str]] = {}
     for f in families:
         for dataset in f.datasets:

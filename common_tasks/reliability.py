@@ -1,10 +1,10 @@
-"""Are the class probabilities of the common tasks true? Bins of a reliability diagram, from stored posteriors.
+"""Bins of a reliability diagram: whether the class probabilities of the common tasks are calibrated.
 
     python -m workflow.extra common_tasks common_reliability.csv --scale full
 
-The bins are those of the expected calibration error, from the same predictions as the scores, all splits of a cell
-together; an empty bin has no row. Re-runs no fit. Splits that were restored from the reference have no posterior: their
-bins are those of the reference, to its six digits.
+The bins are those of the expected calibration error, from the same predictions as the scores, over all splits of a
+cell. An empty bin has no row. No fit is repeated: stored posteriors are read. Splits that were restored from the
+reference have no posterior, and their bins are those of the reference, to its six digits.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ COLUMNS = ["cell", "dataset", "method", "setting", "bin", "count", "confidence",
 
 
 def pooled(found: Sequence[Reliability]) -> list[dict]:
-    """One row for each bin that is not empty, from 1: rows counted, means over the rows of all splits."""
+    """One row per bin that is not empty, numbered from 1: counts and means over the rows of all splits."""
     count = np.zeros(CALIBRATION_BINS)
     sums = np.zeros((2, CALIBRATION_BINS))
     for r in found:
@@ -41,7 +41,7 @@ def pooled(found: Sequence[Reliability]) -> list[dict]:
 
 
 def unpooled(rows: Sequence[dict]) -> Reliability:
-    """What :func:`pooled` made these rows of, as if it were one split."""
+    """The input of :func:`pooled` that gives these rows, as if it were one split."""
     total = Reliability(*np.zeros((3, CALIBRATION_BINS)))
     for row in rows:
         for name, bins in total._asdict().items():
@@ -50,7 +50,7 @@ def unpooled(rows: Sequence[dict]) -> Reliability:
 
 
 def of_cell(cell: Cell, fits: Path, data, committed: pd.DataFrame) -> list[dict]:
-    """Rows of one cell; none where no fit is ok."""
+    """The rows of one cell; empty if no fit is ok."""
     key = {"dataset": cell.dataset, "method": cell.method, "setting": cell.setting}
     counts = []
     if restored := {r["cell"] for r in record_of(cell, fits)["reused"]}:
@@ -60,7 +60,7 @@ def of_cell(cell: Cell, fits: Path, data, committed: pd.DataFrame) -> list[dict]
         counts.append(unpooled(rows))
     for k, posterior in fits_of(cell, fits):
         _, test = cell.split_rows(data, k)
-        # the stream that the scores are made with
+        # the stream of random numbers of the scores
         with np.errstate(all="ignore"):
             predictive = posterior.predictive(data.x[test], np.random.default_rng(cell.seed(k, "predict")))
             p = np.asarray(predictive.mean)

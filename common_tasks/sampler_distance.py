@@ -1,13 +1,14 @@
-"""How far the released draws of the common task's logistic posteriors are from exact ones.
+"""The distance of released draws of the common task's logistic posteriors from exact draws.
 
     python -m workflow.extra common_tasks sampler_common_abalone.csv
 
-The posteriors are those of split 0. A draw is looked at along s, the log ratio of the Laplace approximation, where a
-run starts, to the posterior: no other function tells the two better apart. Reference: draws of the Laplace
-approximation weighted by exp(-s), or the No-U-Turn sampler where they are worth less than ``LEAST`` of their number.
-The Kolmogorov distance along s is at most t, and t at most that of the start (a kernel that leaves the posterior
-invariant brings no law away from it; over the posterior's mass in the ball where draws outside of it are thrown away):
-``tv_low`` and ``tv_high``, a wide interval. The other columns: ``evaluation.sampler_distance``.
+The posteriors are those of split 0. A draw is projected to s, the log ratio of the Laplace approximation, where a chain
+starts, to the posterior. No other function distinguishes the two better. The reference is draws of the Laplace
+approximation with weights exp(-s), or the No-U-Turn sampler if the effective number of these draws is below ``LEAST``
+of their number. The Kolmogorov distance of s is at most t, the total variation distance. A kernel that leaves the
+posterior invariant cannot increase it, so t is at most that of the start. If draws outside of a ball are discarded,
+that bound is divided by the posterior mass of the ball. ``tv_low`` and ``tv_high`` are these bounds, a wide interval.
+The other columns are those of ``evaluation.sampler_distance``.
 """
 
 from __future__ import annotations
@@ -49,8 +50,10 @@ WEIGHTED, LEAST, CHAINS = 4000, 0.1, (4, 100, 150)
 
 
 def common_row(cell: Cell, data, count: int, level: float, wrong=None) -> dict:
-    """One row: the posterior from which ``cell`` releases a draw on its split 0. ``wrong``: a function that spoils the
-    draws, for tests."""
+    """One row: the posterior from which ``cell`` releases a draw on its split 0.
+
+    ``wrong``: a function that distorts the draws, for tests.
+    """
     start = time.process_time()
     from methods._shared.logistic_gaussian.posterior import signed
 
@@ -108,14 +111,14 @@ def _cdf(s: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def common(known: Sequence[Cell], data, dataset: str, laws: int | None = None) -> list[Callable[[], dict]]:
-    """The same; ``known``: cells of the experiment."""
+    """The row of :func:`common_row`. ``known``: cells of the experiment."""
     at = {(c.method, c.setting): c for c in known if c.dataset == dataset}
     wanted = [at[method, f"epsilon={epsilon}"] for method, epsilon in COMMON[dataset][:laws]]
     return [partial(common_row, cell, data, DRAWS[dataset], LEVEL[dataset]) for cell in wanted]
 
 
 def table(request: Request) -> dict[str, str]:
-    """The table of the request's data set, as text. Below full scale it has one posterior, without data no row."""
+    """The table of a data set as text. It has one posterior below full scale, and no row without data."""
     (name,), (dataset,) = request.extra.tables, request.extra.datasets
     data = request.data()
     if data.status != "ok":

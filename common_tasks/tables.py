@@ -28,7 +28,7 @@ from reports.blocks import Block, Entry, Footnotes, Table, entry
 from reports.ledger import CONDITIONAL
 from reports.tables import SCALE_BANNERS
 
-#: metric -> heading; those that a family has no score for are left out.
+#: metric -> heading. Metrics without a score in a family are left out.
 CALIBRATION = {
     "coverage_50": "coverage of 50 % intervals",
     "coverage_90": "of 90 %",
@@ -43,13 +43,13 @@ _NO_GUARANTEE = "It adds noise, but nothing bounds what the noise hides. By its 
 
 
 def build(family: Family, scale: str) -> list[tuple[Table, pd.DataFrame]]:
-    """Both tables of one family, with their long frames; those that the scores hold nothing for are left out."""
+    """Both tables of one family, with their data frames. Tables without scores are left out."""
     pairs = [score_table(family, scale), calibration_table(family, scale)]
     return [(table, long) for table, long in pairs if table.blocks]
 
 
 def controls_table(extra: Path, scale: str) -> tuple[Table, pd.DataFrame] | None:
-    """What the metrics say of the exact posterior, and of one twice too narrow or too wide; None where not made."""
+    """The metrics of the exact posterior, and of one twice too narrow or too wide; None if they were not computed."""
     path = extra / CONTROLS
     if not path.is_file():
         return None
@@ -78,13 +78,13 @@ def controls_table(extra: Path, scale: str) -> tuple[Table, pd.DataFrame] | None
 
 
 def row_id(family: Family, what: str, dataset: str, arm: Arm) -> str:
-    """Anchor of a row; arms that share a row (one method at several epsilons) share it."""
+    """The anchor of a row. Arms in one row (one method at several epsilons) share it."""
     words = [f"common_{family.task}", what, dataset, arm.method, label(arm)]
     return "-".join(re.sub(r"[^a-z0-9_.]+", "_", w.lower()) for w in words if w)
 
 
 def rows_of(arms: Sequence[Arm]) -> dict[str, list[list[Arm]]]:
-    """Part -> rows, each the arms of one method and label, in the order given."""
+    """Part -> rows in the given order, each with the arms of one method and label."""
     out: dict[str, dict[tuple[str, str], list[Arm]]] = {}
     for arm in arms:
         out.setdefault(arm.role, {}).setdefault((arm.method, label(arm)), []).append(arm)
@@ -96,7 +96,7 @@ def _row_name(arm: Arm, kind: str) -> str:
 
 
 def score_table(family: Family, scale: str) -> tuple[Table, pd.DataFrame]:
-    """A block a data set and metric; rows methods; columns the epsilons, tuned settings apart, and no privacy."""
+    """A block per data set and metric, with methods in rows; columns: epsilons, tuned settings, no privacy."""
     footnotes, blocks, long = Footnotes(), [], []
     columns = [*family.columns, ("", False), ("", True)]
     columns = [c for c in columns if c != ("", True) or any(a.column == c for a in family.arms)]
@@ -143,12 +143,12 @@ def _tuned_note(family: Family) -> tuple[str, ...]:
 
 
 def _heading(family: Family, dataset: str) -> str:
-    """Title of a data set; of a conditional one with what it is conditional on."""
+    """The title of a data set; if it is conditional, with its condition."""
     return family.set_title(dataset) + (f" ({CONDITIONAL})" if dataset in family.conditional else "")
 
 
 def _constants(family: Family, dataset: str, arms: Sequence[Arm]) -> Entry:
-    """Of a row: what its default settings rest on."""
+    """The origin of the default settings of a row."""
     plain = next((a for a in arms if not a.tuned), arms[0])
     return entry(constants_of(family, dataset, plain))
 
@@ -199,9 +199,9 @@ def _key(family: Family, dataset: str, arm: Arm) -> dict[str, Any]:
 
 @cache
 def costs(family: Family) -> dict[tuple[str, Arm], dict[str, tuple[float, float, int]]]:
-    """(data set, arm) -> each of ``COSTS`` -> mean (NaN where none stands), sd and number over the splits with a score.
+    """(data set, arm) -> each of ``COSTS`` -> mean (NaN if missing), sd and number over the splits with a score.
 
-    A default that is in a tuned column has its own there.
+    A default that is in a tuned column has its own entry there.
     """
     by = {(a.method, a.setting): a for a in family.every_arm}
     ok = family.scores[(family.scores["status"] == "ok") & (family.scores["split"] != "")]
@@ -215,7 +215,7 @@ def costs(family: Family) -> dict[tuple[str, Arm], dict[str, tuple[float, float,
 
 
 def calibration_table(family: Family, scale: str) -> tuple[Table, pd.DataFrame]:
-    """A block a data set; a row an arm: coverage or calibration error, distance to the exact posterior, cost."""
+    """A block per data set, a row per arm: coverage or calibration error, distance to the exact posterior, cost."""
     metrics = [m for m in CALIBRATION if any(key[2] == m for key in family.summary)]
     spent, footnotes, blocks, long = costs(family), Footnotes(), [], []
     shown = [c for c in COSTS if any(each[c][2] for each in spent.values())]
@@ -224,7 +224,7 @@ def calibration_table(family: Family, scale: str) -> tuple[Table, pd.DataFrame]:
         rows: list[tuple[str, list[Entry]]] = []
         ids: list[str] = []
         for role in dict.fromkeys(a.role for a in present):
-            # epsilon by epsilon: what is to be compared stands together
+            # by epsilon, so that rows to be compared are neighbours
             part = sorted((a for a in present if a.role == role), key=lambda a: (float(a.epsilon or 0), a.tuned))
             for column in dict.fromkeys(a.column for a in part):
                 rows.append((role + (f", {column_words(column)}" if column[0] else ""), []))

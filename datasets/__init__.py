@@ -1,8 +1,8 @@
-"""The data sets: sources, checksums, parsing, splits. One file per data set; each holds one ``DATASET``. A file
-that reads a collection of tables holds them as ``DATASETS``.
+"""The data sets: sources, checksums, parsing and splits.
 
-Importing this package reads no file and imports neither pandas, openpyxl nor scikit-learn. A new data set is
-one new file in this folder and no other change.
+There is one file per data set, which holds one ``DATASET``. A file that reads a collection of tables holds them as
+``DATASETS``. A new data set needs one new file in this folder and no other change. Importing this package reads no file
+and imports neither pandas, openpyxl nor scikit-learn.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from datasets.store import Loaded, load
 
 __all__ = ["DataError", "DataSet", "Loaded", "RawFile", "Source", "Table", "get", "load", "names", "table_sha256"]
 
-#: environment variable with further files, separated as in PATH: data sets from outside, each as one of this folder.
+#: environment variable with files of data sets outside of this folder, separated as in PATH.
 OUTSIDE = "DPBAYES_DATASETS"
 
-# Files of this folder that are no data set.
+# Files of this folder that are not data sets.
 _PLUMBING = frozenset({"base", "fetch", "files", "reader", "store", "synthetic"})
 
 
@@ -53,18 +53,18 @@ def _datasets() -> Mapping[str, DataSet]:
 
 
 def outside() -> list[Path]:
-    """Files of data sets from outside."""
+    """The files of data sets outside of this folder."""
     return [Path(p) for p in os.environ.get(OUTSIDE, "").split(os.pathsep) if p]
 
 
 def take(paths: Iterable[Path]) -> None:
-    """Take these files, and no others, as data sets from outside: here, and in processes that start from now on."""
+    """Use exactly these files as data sets from outside, in this process and in processes that start from now on."""
     os.environ[OUTSIDE] = os.pathsep.join(str(Path(p).resolve()) for p in paths)
     _datasets.cache_clear()
 
 
 def _from_outside(path: Path) -> DataSet:
-    """The data set of a file elsewhere. Raises TypeError where it holds none of the file's name."""
+    """The data set of a file outside of this folder. Raises TypeError if it holds none with the file's name."""
     spec = importlib.util.spec_from_file_location(f"datasets.outside.{path.stem}", path)
     if spec is None or not path.is_file():
         raise TypeError(f"{path}: no such Python file; {OUTSIDE} names data sets from outside")
@@ -77,12 +77,12 @@ def _from_outside(path: Path) -> DataSet:
 
 
 def names(kind: str | None = None) -> list[str]:
-    """Names of all data sets, sorted; with ``kind`` ("table", "simulated" or "synthetic") only those."""
+    """The names of all data sets, sorted, or of those with ``kind`` "table", "simulated" or "synthetic"."""
     return sorted(n for n, d in _datasets().items() if kind is None or d.kind == kind)
 
 
 def get(name: str) -> DataSet:
-    """The data set of that name. Raises KeyError that lists the known ones."""
+    """The data set of that name. Raises KeyError, which lists the known ones."""
     try:
         return _datasets()[name]
     except KeyError:

@@ -17,15 +17,15 @@ Bounds = tuple[float, float] | None
 
 
 class DataError(RuntimeError):
-    """Data that cannot be had or read; the message names the file and the remedy. Becomes status ``no_data``."""
+    """Data that cannot be fetched or read. The message names the file and the remedy. It becomes status ``no_data``."""
 
 
 @dataclass(frozen=True)
 class Source:
     """One address of a raw file: the file itself, or a zip with the file as ``member``.
 
-    ``zip_sha256`` is that of the published zip. A zip with another hash is still good when its member has the
-    hash of the raw file: repositories repack their archives.
+    ``zip_sha256`` is the hash of the published zip. A zip with another hash is accepted if its member has the hash of
+    the raw file, because repositories repack their archives.
     """
 
     url: str
@@ -37,7 +37,7 @@ class Source:
 class RawFile:
     """A raw file by name and sha256 (hexadecimal), with its sources in the order in which they are tried.
 
-    ``megabytes``: about how much the first source sends (said before a run starts).
+    ``megabytes``: approximate size of the download from the first source, which is shown before a run starts.
     """
 
     name: str
@@ -53,11 +53,11 @@ class Table:
     Parameters
     ----------
     x : float64 (n, d), inputs in the literature's column and row order, original units.
-    y : float64 (n,), target in original units; the number of the class for a classification set.
+    y : float64 (n,), target in original units, or the number of the class for a classification set.
     columns : the d input names.
-    authors_order : int64 (n,) such that rows[authors_order] are in the order that the authors of DP-SEP used;
-        None where that is the order of the table.
-    extra : float64 (n, k), columns of the file that are neither input nor target (they count in the fingerprint).
+    authors_order : int64 (n,) such that rows[authors_order] are in the order that the authors of DP-SEP used, or None
+        if that is the order of the table.
+    extra : float64 (n, k), columns of the file that are neither input nor target. They are part of the fingerprint.
     """
 
     x: np.ndarray
@@ -69,35 +69,35 @@ class Table:
 
 @dataclass(frozen=True)
 class DataSet:
-    """Everything about one data set that is known before its rows are seen.
+    """Everything about one data set that is known before its rows are read.
 
     Parameters
     ----------
-    name, title : the file's name in ``datasets/``; the name in tables.
+    name, title : the file's name in ``datasets/``, and the name in tables.
     n_rows, n_inputs : size of the table.
     columns : names of the inputs, in table order.
     target, unit : name and unit of the target ("" for a number without unit).
-    raw : the raw files; ``parse`` takes their paths as positional arguments in this order.
-    folder : of a mirror, where it is that of another data set with the same raw files.
-    parse : raw paths -> Table. Raises DataError that names the file and what is missing in it.
-    generate : a simulated or synthetic set has this instead of ``raw`` and ``parse``: rng -> Table.
-    licence, doi : as the source states them ("" where it states none).
-    x_bounds, y_bounds : documented ranges, one per input column, None where the documentation gives none.
-        Never the minimum and maximum of the rows at hand: those are private.
+    raw : the raw files. ``parse`` takes their paths as positional arguments in this order.
+    folder : folder of a mirror, if it is that of another data set with the same raw files.
+    parse : raw paths -> Table. Raises DataError, which names the file and what is missing in it.
+    generate : rng -> Table, which a simulated or synthetic set has instead of ``raw`` and ``parse``.
+    licence, doi : as the source states them ("" if it states none).
+    x_bounds, y_bounds : documented ranges, one per input column, None if the documentation gives none. They are never
+        the minimum and maximum of the table's rows, which are private.
     bounds_citation : where the ranges are documented.
-    extremes : columns (the target by the name in ``target``) whose range, though printed, is that of the table's own
-        rows: its minimum and maximum, perhaps rounded. Whoever prints them has looked at the rows, so that such a range
-        is no public knowledge, and a guarantee that takes it for free is conditional on it. All other ranges hold
-        whatever the rows: a scale, a coding, the domain of a simulation. A table with ranges has to say, () for none.
-    range_guard : what the private release of ranges that are not documented has since a score of this table was looked
-        at: a leak of every method that uses that release here. "" for most.
-    as_programmed : a simulated set that is drawn as the authors' code draws it, where the paper prints another
+    extremes : columns (the target by the name in ``target``) whose printed range is the minimum and maximum of the
+        table's own rows, perhaps rounded. Such a range was computed from the rows, so it is not public knowledge, and a
+        guarantee that uses it for free is conditional on it. All other ranges hold for any rows: a scale, a coding, the
+        domain of a simulation. A table with ranges has to state this, with () for none.
+    range_guard : a rule of the private release of ranges that was added after a score of this table was looked at. It
+        is a leak of every method that uses that release here. "" for most.
+    as_programmed : whether a simulated set is drawn as the authors' code draws it, if the paper prints another
         distribution. Its scores are those that the authors' code computes.
     n_splits : usual number of splits, blocks or replicates. An experiment states its own number.
-    table_sha256 : fingerprint of the parsed table (see :func:`table_sha256`); "" where it is not known.
-    kind : "table" (genuine rows), "simulated" (drawn by the distribution of a published simulation study) or
-        "synthetic" (for time, memory and tests; a page that has a result of it says so).
-    task : "regression", "classification", or "density" (the target, if it means anything, is shown to no method).
+    table_sha256 : fingerprint of the parsed table (see :func:`table_sha256`); "" if it is not known.
+    kind : "table" (real rows), "simulated" (drawn from the distribution of a published simulation study) or
+        "synthetic" (for time, memory and tests, a page with a result of it says so).
+    task : "regression", "classification", or "density", where no method sees the target.
     labels : names of the classes 0, 1, ... of a classification set.
     """
 
@@ -153,17 +153,17 @@ class DataSet:
 
     @property
     def bounds_of(self) -> dict[str, tuple[float, float]]:
-        """column -> its range, the target by its name; those that have one."""
+        """The range of each column that has one, by name. The target is included."""
         ranges = [*zip(self.columns, self.x_bounds, strict=False), (self.target, self.y_bounds)]
         return {name: bounds for name, bounds in ranges if bounds is not None}
 
     def conditional(self, with_target: bool) -> tuple[str, ...]:
-        """Columns among the inputs, and the target where it counts, whose range is that of the table's own rows."""
+        """The inputs, and with ``with_target`` the target, whose range is that of the table's own rows."""
         return tuple(c for c in self.extremes or () if with_target or c in self.columns)
 
 
 def table_sha256(x: np.ndarray, y: np.ndarray, extra: np.ndarray | None = None) -> str:
-    """Fingerprint of a table: sha256 over C-order little-endian float64 rows (inputs, target, extra columns)."""
+    """The fingerprint of a table: sha256 over C-order little-endian float64 rows (inputs, target, extra columns)."""
     digest = hashlib.sha256()
     for start in range(0, len(x), 20_000):  # in blocks, so that a table of 375 MB is not copied whole
         rows = slice(start, start + 20_000)
@@ -173,9 +173,9 @@ def table_sha256(x: np.ndarray, y: np.ndarray, extra: np.ndarray | None = None) 
 
 
 def read_delimited(path: Path, delimiter: str | None, wanted: Sequence[str]) -> np.ndarray:
-    """Numbers of a delimited text with a header line: float64 (n, len(wanted)), columns in the order ``wanted``.
+    """Read numbers of a delimited text with a header line: float64 (n, len(wanted)), columns in the order ``wanted``.
 
-    Raises DataError for a missing column, a ragged line or a field that is no number.
+    Raises DataError for a missing column, a line of another length or a field that is not a number.
     """
     with path.open(encoding="utf-8") as lines:
         header = [h.strip().strip('"') for h in next(lines, "").rstrip("\r\n").split(delimiter)]
@@ -184,19 +184,19 @@ def read_delimited(path: Path, delimiter: str | None, wanted: Sequence[str]) -> 
 
 
 def parse_lines(path: Path, lines, delimiter: str | None, columns: Sequence[int] | None = None) -> np.ndarray:
-    """float64 (n, columns) of text lines without a header; DataError that names ``path`` for a bad line."""
+    """Read text lines without a header: float64 (n, columns). Raises DataError, naming ``path``, for a bad line."""
     try:
         lines = [line for line in lines if line.strip()]
         if not lines:
             raise DataError(f"{path.name} has no rows; delete the file and fetch it again")
-        # Correctly rounded, unlike the default of faster readers: the fingerprints are of these bits.
+        # Numbers are rounded correctly, unlike in faster readers; the fingerprints need these bits.
         return np.loadtxt(lines, delimiter=delimiter, comments=None, usecols=columns, ndmin=2)
     except ValueError as error:
         raise DataError(f"{path.name} cannot be read ({error}); delete the file and fetch it again") from error
 
 
 def require_columns(path: Path, found: Sequence[object], wanted: Sequence[str]) -> None:
-    """Raises DataError that names the missing columns of ``path``."""
+    """Raise DataError, which names the missing columns of ``path``, if there are any."""
     missing = [w for w in wanted if w not in found]
     if missing:
         raise DataError(
@@ -206,7 +206,7 @@ def require_columns(path: Path, found: Sequence[object], wanted: Sequence[str]) 
 
 
 def require_width(path: Path, rows: np.ndarray, width: int) -> None:
-    """Raises DataError unless the rows of a file without a header have ``width`` columns."""
+    """Raise DataError unless the rows of a file without a header have ``width`` columns."""
     if rows.shape[1] != width:
         raise DataError(
             f"{path.name} has {rows.shape[1]} columns where {width} are due; delete the file and fetch it again"

@@ -19,7 +19,7 @@ _WANG = {entry.name: entry for entry in wang2018.DATASETS}
 
 
 def parse(of: DataSet, threshold: float, *paths: Path) -> Table:
-    """The table ``of`` with the class 1 where its target is at least ``threshold``, else 0. Raises DataError."""
+    """The table ``of`` with class 1 if the target is at least ``threshold``, otherwise 0. Raises DataError."""
     table = of.parse(*paths)
     return Table(table.x, (table.y >= threshold).astype(float), table.columns)
 

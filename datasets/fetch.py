@@ -1,12 +1,12 @@
-"""Get the raw files of a data set, check them, parse them.
+"""Fetch the raw files of a data set, check and parse them.
 
 ``python -m datasets.fetch NAME --raw DIR --out FILE.npz [--mirror DIR] [--retries 3] [--timeout 30] [--offline]``
 ``python -m datasets.fetch --check FILE.csv`` tries every address of every data set, without a mirror.
 
-A mirror is a folder with each raw file at ``MIRROR/<data set>/<file>``; it is tried before the network and also
-comes from the environment variable DPBAYES_MIRROR. A data set that shares another one's raw files names that one's
-folder (:func:`mirror_folder`). When the data cannot be had, the npz says so with its reason
-and the exit status is still 0: other data sets must go on. A full disk is no property of the data: exit status 1.
+A mirror is a folder with each raw file at ``MIRROR/<data set>/<file>``. It is tried before the network. The environment
+variable DPBAYES_MIRROR can name it too. A data set that shares the raw files of another one names that one's folder
+(:func:`mirror_folder`). If the data cannot be fetched, the npz holds the reason and the exit status is still 0, so that
+other data sets go on. A full disk is not a fault of the data, and gives exit status 1.
 """
 
 from __future__ import annotations
@@ -46,26 +46,26 @@ from datasets.store import save
 
 _BLOCK = 1 << 20
 _PROGRESS_SECONDS = 5.0
-#: bytes a second below which a server that sends at all counts as stuck.
+#: a server that sends fewer bytes per second counts as stuck.
 _SLOWEST = 1000
-#: bytes of a member of a zip; the largest raw file has a fifth of them.
+#: largest allowed number of bytes of a zip member; the largest raw file has a fifth of it.
 _MOST_UNPACKED = 2 * 10**9
 #: columns of the table of addresses.
 ADDRESSES = ("dataset", "file", "address", "member", "date", "right", "reason")
-#: connecting, redirections and the head of an answer may take this many times the limit of a single wait.
+#: connection, redirections and the head of an answer may together take this many times the limit of a single wait.
 _WAITS_FOR_HEAD = 3
 
 
 class DiskFull(OSError):
-    """No space left; the message names the file, the folder and the remedy."""
+    """No space is left. The message names the file, the folder and the remedy."""
 
 
 class _Retry(Exception):
-    """A failure that may pass (server error, broken connection, truncated answer)."""
+    """A temporary failure (server error, broken connection, truncated answer)."""
 
 
 class _Failed(Exception):
-    """A failure of one source that another attempt would not mend."""
+    """A failure of one source that another attempt would not fix."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def _to_stderr(message: str) -> None:
 
 
 def mirror_folder(dataset: DataSet) -> str:
-    """Folder of the mirror that holds the raw files: the data set's name, unless it says another."""
+    """The mirror's folder with the raw files: the data set's name, unless it names another one."""
     return dataset.folder or dataset.name
 
 
@@ -98,12 +98,11 @@ def fetch(
 ) -> tuple[Path, ...]:
     """Paths of the verified raw files, in the order of ``dataset.raw``, under ``raw_dir/<data set>/``.
 
-    A file that is there with the right sha256 is reused; then the mirror, then each source in order. ``timeout``
-    (seconds) bounds every wait on the network, and a server that sends next to nothing for so long is left; after an
-    error that may pass, ``retries`` further attempts follow after backoff, 2 backoff, 4 backoff, ... seconds and resume
-    the partial download.
-    Raises DataError when a file cannot be had (it names what was tried and the remedy) or when the mirror holds it
-    with a wrong checksum, DiskFull when there is no space left.
+    A file that exists with the right sha256 is reused. Otherwise the mirror is tried, then each source in order.
+    ``timeout`` (seconds) limits every wait on the network, and a server that sends almost nothing for so long is given
+    up. After a temporary error, ``retries`` further attempts follow after backoff, 2 backoff, 4 backoff, ... seconds.
+    They resume the partial download. Raises DataError if a file cannot be fetched, with what was tried and the remedy,
+    or if the mirror's file has a wrong checksum. Raises DiskFull if there is no space left.
     """
     if retries < 0 or timeout <= 0:
         raise ValueError(f"fetch: retries = {retries}, timeout = {timeout}; give retries >= 0 and timeout > 0 seconds")
@@ -174,7 +173,7 @@ def _from_source(name: str, raw: RawFile, source: Source, target: Path, options:
             _accept(name, raw, source, part, target, options)
             return
         except (_Retry, _Failed) as error:
-            # A resumed file that is wrong may have begun as another version: once more, from its first byte.
+            # A wrong file that was resumed may have begun as another version, so it is fetched again from the start.
             again = isinstance(error, _Retry) or (resumed and not part.exists())
             if attempt == options.retries or not again:
                 tries = f", {attempt + 1} attempts" if attempt else ""
@@ -191,7 +190,7 @@ def _part_path(folder: Path, url: str) -> Path:
 
 
 def _download(name: str, url: str, part: Path, options: _Options) -> None:
-    """Bring ``part`` to the full length that the server states, from where it stands."""
+    """Download the rest of ``part``, up to the full length that the server states."""
     have = part.stat().st_size if part.exists() else 0
     headers = {"User-Agent": "dpbayes-bench", "Accept-Encoding": "identity"}
     if have:
@@ -227,10 +226,10 @@ def _continues(answer, have: int) -> bool:
 
 
 def _open(request: urllib.request.Request, timeout: float):
-    """The answer to a request, once its head is there.
+    """The answer to a request after its head has arrived.
 
-    The limit of a socket begins anew with every byte, so that a head that drips would hold us for hours: it is waited
-    for in a thread, which is left behind where it takes too long.
+    The timeout of a socket starts again with every byte, so a server that sends its head very slowly could block for
+    hours. Therefore a thread waits for it, and is abandoned if it takes too long.
     """
     found: queue.SimpleQueue = queue.SimpleQueue()
     left = threading.Event()
@@ -238,7 +237,7 @@ def _open(request: urllib.request.Request, timeout: float):
     def ask() -> None:
         try:
             answer = urllib.request.urlopen(request, timeout=timeout)
-        except Exception as error:  # raised again where it is waited for
+        except Exception as error:  # raised again in the waiting thread
             found.put(error)
             return
         if left.is_set():
@@ -258,11 +257,11 @@ def _open(request: urllib.request.Request, timeout: float):
 
 
 def _write(name: str, answer, part: Path, have: int, total: int | None, options: _Options) -> int:
-    """Write what the server sends; gives the bytes of the whole. Raises _Retry where it sends next to nothing."""
+    """Write what the server sends and return the total number of bytes. Raises _Retry if it sends almost nothing."""
     done, told = have, time.monotonic()
     since, before = told, have
     with part.open("ab" if have else "wb", buffering=0) as file:
-        while block := answer.read1(_BLOCK):  # what has come: `read` would wait for a whole block, however long
+        while block := answer.read1(_BLOCK):  # what has arrived; `read` would wait for a whole block
             view = memoryview(block)
             while view:
                 view = view[file.write(view) :]
@@ -279,7 +278,7 @@ def _write(name: str, answer, part: Path, have: int, total: int | None, options:
 
 
 def _accept(name: str, raw: RawFile, source: Source, part: Path, target: Path, options: _Options) -> None:
-    """Check a whole download and put the raw file in its place; a download that is wrong is deleted."""
+    """Check a complete download and put the raw file in its place. A wrong download is deleted."""
     try:
         _place(name, raw, source, part, target, options)
     except (_Retry, _Failed):
@@ -346,10 +345,10 @@ def _disk(target: Path):
 def check(
     of: Iterable[DataSet], retries: int = 3, timeout: float = 30.0, log: Callable[[str], None] = _to_stderr
 ) -> list[dict]:
-    """Rows of the table of addresses (``ADDRESSES``): each one of these data sets is fetched, in a temporary folder.
+    """Fetch from each address of these data sets into a temporary folder: rows of the table ``ADDRESSES``.
 
-    ``right`` is "yes" if what came has the sha256 that its data set states, else "no" with the reason. ``date`` is the
-    day in UTC. Two data sets with one raw file share a row, under the first's name. Raises DiskFull.
+    ``right`` is "yes" if the file has the sha256 that its data set states, otherwise "no" with the reason. ``date`` is
+    the day in UTC. Two data sets with the same raw file share a row, under the first one's name. Raises DiskFull.
     """
     options = _Options(retries, timeout, 1.0, log)
     todo: dict[tuple[str, str | None, str], tuple[str, RawFile, Source]] = {}
@@ -375,7 +374,7 @@ def check(
 
 
 def _check(out: Path, also: list[str], options: argparse.Namespace) -> int:
-    """Write the table of addresses; 1 if one is not right."""
+    """Write the table of addresses. Returns 1 if one of them fails."""
     of = [datasets.get(name) for name in datasets.names("table")]
     for named in also:
         module, _, function = named.partition(":")
@@ -406,10 +405,10 @@ def _some(names: list[str]) -> str:
 
 
 def build(dataset: DataSet, paths: tuple[Path, ...] = ()) -> tuple[Table, str]:
-    """The checked table and its fingerprint, from raw files (or from the generator of a synthetic set).
+    """The checked table and its fingerprint, from raw files or from the generator of a simulated set.
 
-    A synthetic set is drawn from a stream that depends on its name alone. Raises DataError when the table has not
-    the size or the fingerprint that the data set states.
+    A generator's random stream depends only on the name of the set. Raises DataError if the table does not have the
+    size or the fingerprint that the data set states.
     """
     if dataset.kind != "table":
         seed = int.from_bytes(hashlib.sha256(dataset.name.encode()).digest()[:8], "big")

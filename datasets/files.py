@@ -1,4 +1,4 @@
-"""The root of the checkout, and writing files whole: to a temporary name, then renamed; never half-written."""
+"""The root of the checkout, and functions that write files atomically: to a temporary file, which is then renamed."""
 
 from __future__ import annotations
 
@@ -17,46 +17,46 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 if TYPE_CHECKING:
     import pandas as pd
 
-#: of the checkout that this file is in.
+#: the root of this checkout.
 ROOT = Path(__file__).resolve().parents[1]
 
 
-#: a folder: words, dots, spaces and slashes. Snakemake reads braces in a path as wildcards, a shell reads the rest.
+#: allowed names of folders. Snakemake reads braces in a path as wildcards, and a shell interprets other characters.
 _FOLDER = re.compile(r"[\w./][\w./ +=@,~-]*")
 
 
 def folder_name(value: object, what: str) -> str:
-    """``value`` itself. Raises ValueError if it cannot be the name of a folder that commands are given."""
+    """Return ``value``. Raises ValueError if it is not a safe name of a folder for commands."""
     if not isinstance(value, str) or not _FOLDER.fullmatch(value) or value != value.strip():
         raise ValueError(f"{what} is '{value}'; give a folder of letters, digits, spaces and . / _ + = @ , ~ -")
     return value
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Write atomically. A full disk gives one clear error and leaves the old file as it was."""
+    """Write a text atomically. A full disk gives one clear error and leaves the old file unchanged."""
     write_bytes(path, text.encode("utf-8"))
 
 
 def write_bytes(path: str | Path, content: bytes) -> None:
-    """As :func:`write_text`."""
+    """Write bytes as :func:`write_text` does."""
     with replacing(path) as f:
         f.write(content)
 
 
 def seal_of(path: Path) -> Path:
-    """The file with the checksum of a table."""
+    """The path of the file with the checksum of a table."""
     return path.with_name(f"{path.name}.sha256")
 
 
 def write_sealed(path: str | Path, text: str | bytes) -> None:
-    """Write a table, and its checksum first: a run that is killed in between makes both again."""
+    """Write the checksum of a table, then the table. A run that is killed in between makes both again."""
     path, content = Path(path), text.encode("utf-8") if isinstance(text, str) else text
     write_bytes(seal_of(path), f"{hashlib.sha256(content).hexdigest()}\n".encode())
     write_bytes(path, content)
 
 
 def unbroken(path: Path) -> bool:
-    """Is a table what was written? One without a seal has to hold something."""
+    """Whether a table matches its checksum. One without a checksum only has to be non-empty."""
     content, seal = path.read_bytes(), seal_of(path)
     if not seal.is_file():  # written by hand
         return bool(content)
@@ -64,29 +64,29 @@ def unbroken(path: Path) -> bool:
 
 
 def csv_text(frame: pd.DataFrame) -> str:
-    """CSV with "\\n" ends; floats as repr (shortest text that reads back equal), inf as "inf", NaN as empty."""
+    """The table as CSV. Floats have the shortest text that reads back equal, infinity is "inf", and NaN is empty."""
     return frame.to_csv(index=False, lineterminator="\n")
 
 
-#: characters that are not seen, or that change what is seen after them; a tab and the end of a line are seen.
+#: characters that are invisible, or that change how later characters are shown, except tabs and line ends.
 _HIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
 )
 _NUMBER = r"[-+]?(\d[\d.,]*([eE][-+]?\d+)?|inf)( ?%)?"
-#: a number, or several with what our tables write between them.
+#: a number, or several numbers with the separators that our tables use.
 _NUMBERS = re.compile(rf"-|{_NUMBER}( (±|to) {_NUMBER})*( †)?( \(\d+ of \d+\))?")
 
 
 def visible(text: str) -> str:
-    """The text with U+FFFD for each control character: nothing in it steers a terminal, page or table."""
+    """The text with U+FFFD for each control character, so that it cannot control a terminal, page or table."""
     return _HIDDEN.sub("\ufffd", text)
 
 
 def sheet_text(frame: pd.DataFrame) -> str:
-    """As :func:`csv_text`, for a table with words of others that a spreadsheet may open: none of them is a formula.
+    """:func:`csv_text` for a table with foreign texts, which a spreadsheet must not run as formulas.
 
-    A text that a spreadsheet would compute (it begins with = + - @, a tab or the end of a line) gets an apostrophe
-    before it, unless it is a number.
+    A text that a spreadsheet would compute gets an apostrophe in front, unless it is a number. Such a text begins with
+    = + - @, a tab or a line end.
     """
     out = frame.rename(columns=_cell)
     for k, column in enumerate(out.columns):
@@ -105,12 +105,12 @@ def _cell(value: Any) -> Any:
 
 
 def write_csv(path: str | Path, frame: pd.DataFrame) -> None:
-    """As :func:`write_text`, a table."""
+    """Write a table as :func:`write_text` does."""
     write_text(path, csv_text(frame))
 
 
 def stacked(frames: list[pd.DataFrame]) -> pd.DataFrame:
-    """The frames below one another; empty ones lend their columns only (they would change the types)."""
+    """The frames stacked. Empty frames only contribute their columns, because they would change the types."""
     import pandas as pd
 
     full = [f for f in frames if len(f)]
@@ -118,7 +118,7 @@ def stacked(frames: list[pd.DataFrame]) -> pd.DataFrame:
 
 
 def write_npz(path: str | Path, arrays: Mapping[str, Any]) -> None:
-    """As :func:`write_text`, arrays by name."""
+    """Write arrays by name as :func:`write_text` does."""
     import numpy as np
 
     with replacing(path) as f:
@@ -127,7 +127,7 @@ def write_npz(path: str | Path, arrays: Mapping[str, Any]) -> None:
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[BinaryIO]:
-    """A file to write that takes the place of ``path`` when the block ends well, and leaves nothing when it fails."""
+    """A context manager for a file that replaces ``path`` if the block succeeds, and is deleted if it fails."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
@@ -150,7 +150,7 @@ def write_json(path: str | Path, value) -> None:
 
 @contextmanager
 def locked(path: str | Path, what: str) -> Iterator[None]:
-    """Hold an exclusive lock that the system drops when the process dies, however it dies."""
+    """Hold an exclusive lock, which the system releases however the process ends."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     with open(path, "w") as f:

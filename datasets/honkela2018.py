@@ -22,7 +22,7 @@ def _numbers(path: Path) -> np.ndarray:
 
 
 def parse(x_path: Path, y_path: Path) -> Table:
-    """x_data.csv and y_data.csv: no header, rows correspond. Raises DataError where their numbers of rows differ."""
+    """x_data.csv and y_data.csv: no header, rows correspond. Raises DataError if their numbers of rows differ."""
     x, y = _numbers(x_path), _numbers(y_path)
     if len(x) != len(y) or y.shape[1] != 1:
         raise DataError(

@@ -1,12 +1,12 @@
-"""The reader of a table that somebody has as a CSV file: ``look`` finds what its columns are, ``read`` gives numbers.
+"""Reader of a user's CSV file: ``look`` finds the kinds of its columns, and ``read`` returns numbers.
 
-``look`` finds the encoding, the separator, the decimal sign and the kind of each column, and refuses what it would
-have to guess. Its result, a ``Layout``, is all that ``read`` needs, so that the same file always gives the same
-numbers. A column of text is coded by its levels: a column of 0 and 1 for each level except the first.
+``look`` finds the encoding, the separator, the decimal sign and the kind of each column, and refuses to guess. Its
+result, a ``Layout``, is all that ``read`` needs, so the same file always gives the same numbers. A column of text is
+coded by its levels: a column of 0 and 1 for each level except the first.
 
-Levels are public knowledge: a name of a level that only one row has would say that this row is there. They are taken
-from the rows only if ``look`` is told that the rows are public. No message shows a value of a row. It says in which row
-and column the value is. Names of columns are public, but a first line that may be a row is not shown either.
+Levels have to be public knowledge, because the name of a level that only one row has would reveal that row. They are
+taken from the rows only if ``look`` is told that the rows are public. No message shows a value of a row. It names the
+row and column of the value. Names of columns are public, but a first line that may be a row is not shown either.
 """
 
 from __future__ import annotations
@@ -428,7 +428,7 @@ class _Seen:
 
 
 def _decimal(path: Path, columns: Sequence[tuple[str, _Seen]]) -> str:
-    """The decimal sign of all columns. Raises TableError where there are two, or commas that may be of thousands."""
+    """The decimal sign of all columns. Raises TableError if there are two, or commas that may be of thousands."""
     commas = [(name, s.comma) for name, s in columns if s.comma]
     points = [(name, s.point) for name, s in columns if s.point]
     if not commas:

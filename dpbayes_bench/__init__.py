@@ -53,7 +53,7 @@ if not (tables.HERE / "methods").is_dir():
 
 
 def __getattr__(name: str):
-    """The estimators, which import scikit-learn."""
+    """The estimators, whose module imports scikit-learn."""
     if name in ("PrivateClassifier", "PrivateRegressor"):
         from dpbayes_bench import estimators
 
@@ -66,7 +66,7 @@ COMMON = "common_"
 
 
 def home() -> Path:
-    """Folder that holds the committed files: the package's own copies, or else the checkout that it lies in."""
+    """The folder of the committed files: copies in an installed package, otherwise the checkout."""
     carried = tables.HERE / "data"
     return carried if carried.is_dir() else tables.HERE.parent
 
@@ -106,7 +106,7 @@ def verdicts() -> pd.DataFrame:
 def ledger() -> pd.DataFrame:
     """The releases of the fit of each private cell, and their epsilon: one row per event and accountant.
 
-    The event "(total)" is all of them together. ``epsilon`` holds at ``delta`` under ``relation``. It is inf if no
+    The event "(total)" is the sum over all events. ``epsilon`` holds at ``delta`` under ``relation``. It is inf if no
     bound is finite.
     """
     return tables.ledger(home())
@@ -178,20 +178,20 @@ def task(name: str, epsilon: float | None = None) -> pd.DataFrame:
 
 
 def _releases() -> dict[str, Path]:
-    """Name of each private release with a committed exact posterior -> folder of it."""
+    """Name of each private release with a committed exact posterior -> its folder."""
     return {name: folder for folder in sorted(home().glob("papers/*/reference/posteriors")) for name in names(folder)}
 
 
 def reference_posteriors() -> list[str]:
-    """Names that :func:`reference_posterior` knows, sorted: of common tasks and of private releases."""
+    """The names that :func:`reference_posterior` knows, sorted: common tasks and private releases."""
     return sorted([*names(home() / "common_tasks" / "reference" / "posteriors"), *_releases()])
 
 
 def reference_posterior(name: str) -> ReferencePosterior:
-    """A committed exact posterior, with its diagnostics: of a common task given its rows, or of a private release.
+    """A committed exact posterior with its diagnostics, of a common task or of a private release.
 
-    ``name``: a common task (the training rows of split 0), or one of the other names of :func:`reference_posteriors`.
-    Raises KeyError for an unknown name, and LookupError for a task whose exact posterior is not known. The messages
+    ``name``: a name of :func:`reference_posteriors`. The posterior of a common task is given the training rows of split
+    0. Raises KeyError for an unknown name, and LookupError for a task whose exact posterior is not known. The messages
     name the known ones, or say why.
     """
     if name in (releases := _releases()):

@@ -1,8 +1,8 @@
-"""For the build alone: the committed files and the methods go into the wheel. Standard library only.
+"""Used only by the build: puts the committed files and the methods into the wheel. Standard library only.
 
-A checkout keeps ``methods``, ``models``, ``privacy`` and ``evaluation`` at its top, where people look for them.
-Installed at the top, such names would clash with the packages of others. So the wheel holds them inside
-``dpbayes_bench``, and each import of one of them is rewritten on the way. Nothing is written twice in the repository.
+A checkout keeps ``methods``, ``models``, ``privacy`` and ``evaluation`` at its top level, where people look for them.
+Installed at the top level, such names would clash with other packages. So the wheel holds them inside
+``dpbayes_bench``, and the build rewrites each import of one of them. The repository holds nothing twice.
 """
 
 from __future__ import annotations
@@ -14,30 +14,30 @@ from pathlib import Path
 from setuptools.command.build_py import build_py
 
 HERE = Path(__file__).resolve().parent
-#: folders of the checkout that become packages inside of ``dpbayes_bench``.
+#: folders of the checkout that become packages inside ``dpbayes_bench``.
 CORE = ("evaluation", "methods", "models", "privacy")
 _NAMES = "|".join(CORE)
-#: the import of a core folder, and a text that names a module of one, with a function or without.
+#: patterns of an import of a core folder, and of a text that names a module, or a function of a module.
 _IMPORT = re.compile(rf"^([ \t]*(?:from|import) )({_NAMES})(?=[ .])", re.MULTILINE)
 _TEXT = re.compile(rf'"({_NAMES})((?:\.\w+)+(?::\w+)?)"')
 
 
 def patterns() -> list[str]:
-    """``FILES`` of tables.py, read as text: pandas need not be there to build."""
+    """The ``FILES`` of tables.py, read as text, because pandas need not be installed for a build."""
     told = re.search(r"^FILES = \((.*?)^\)", (HERE / "tables.py").read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     assert told
     return re.findall(r'"([^"]+)"', told[1])
 
 
 def inside(source: str) -> str:
-    """The source of a module as it is inside of the package. Raises ValueError for a plain ``import methods``."""
+    """The source of a module as it is inside the package. Raises ValueError for a plain ``import methods``."""
     if plain := re.search(rf"^[ \t]*import (?:{_NAMES})\b(?!.* as )", source, re.MULTILINE):
         raise ValueError(f"'{plain[0].strip()}' binds a name that the package does not have; write 'from ... import'")
     return _TEXT.sub(r'"dpbayes_bench.\1\2"', _IMPORT.sub(r"\1dpbayes_bench.\2", source))
 
 
 class Wheel(build_py):
-    """Build the package, copy the committed reference into its folder ``data``, and the core folders beside it."""
+    """The build command, which also copies the committed reference (folder ``data``) and the core folders."""
 
     def run(self) -> None:
         super().run()
@@ -56,7 +56,7 @@ class Wheel(build_py):
         self.core(target.parent)
 
     def core(self, package: Path) -> None:
-        """Write the core folders, and the package's own modules, with their imports inside of it."""
+        """Write the core folders and the package's own modules with rewritten imports."""
         for folder in CORE:
             shutil.rmtree(package / folder, ignore_errors=True)
             for path in sorted((HERE.parent / folder).rglob("*.py")):

@@ -1,4 +1,4 @@
-"""Private fits as estimators of scikit-learn, thin over :func:`dpbayes_bench.fits.fit`."""
+"""Private fits as estimators of scikit-learn, a thin layer over :func:`dpbayes_bench.fits.fit`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dpbayes_bench.fits import Accountant, Bounds, Privacy, PrivateFit, fit
 
 
 class _Private(BaseEstimator):
-    """What both estimators share. A subclass says which ``_model`` it is."""
+    """The common part of both estimators. A subclass sets its ``_model``."""
 
     _model: str
 
@@ -67,8 +67,8 @@ class _Private(BaseEstimator):
 class PrivateRegressor(_Private, RegressorMixin):
     """A private linear regression as an estimator of scikit-learn. Arguments are those of :func:`dpbayes_bench.fit`.
 
-    ``fit_`` holds the ``PrivateFit``, ``privacy_`` its guarantee. No preprocessing that learns from private rows, such
-    as ``StandardScaler``, may come before it: nothing would count that.
+    ``fit_`` holds the ``PrivateFit``, and ``privacy_`` its guarantee. Do not put preprocessing that learns from private
+    rows before it, such as ``StandardScaler``: no ledger would count that.
     """
 
     _model = "linear"

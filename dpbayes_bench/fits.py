@@ -1,9 +1,9 @@
-"""Private fits on arrays of one's own, and what a researcher asks of them.
+"""Private fits on a user's own arrays, and evaluation of a researcher's own method.
 
 :func:`fit` runs one method of ``methods/`` once, under a budget that refuses to overspend. Private rows stay inside: a
-:class:`PrivateFit` holds the released parameters and the ledger, and nothing else that follows from a row.
+:class:`PrivateFit` holds the released parameters and the ledger, and nothing else that depends on a row.
 
-It lies above ``reports`` and imports what it needs inside its functions, so that reading results stays light.
+This module lies above ``reports`` and imports what it needs inside its functions, so that reading results stays fast.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ import pandas as pd
 
 from dpbayes_bench import tables
 
-#: name of a model -> kind of model of the common tasks, and the experiment that has measured its methods.
+#: name of a model -> its kind of model, and the common task that has scores of its methods.
 MODELS = {
     "linear": ("bounded_linear_regression", "common_linear_regression"),
     "logistic": ("bounded_logistic_regression", "common_logistic_regression"),
 }
 #: words of ``accept`` besides the kinds of leaks.
 NO_GUARANTEE, AUTHORS = "no guarantee", "authors' code"
-#: releases of the ranges and moments of columns without a stated range (``privacy.scaling``).
+#: names of the releases that estimate ranges and moments of columns (``privacy.scaling``).
 _RANGES = ("scaling.range_counts", "scaling.moment_sums")
 Pair = tuple[float, float]
 
 
 class PrivacyLeakWarning(UserWarning):
-    """Something that a fit was given takes its guarantee away."""
+    """An argument of a fit removes its guarantee."""
 
 
 class BudgetSpent(RuntimeError):
-    """An :class:`Accountant` has too little left for a fit."""
+    """An :class:`Accountant` has too little budget left for a fit."""
 
 
 @dataclass(frozen=True)
@@ -54,13 +54,13 @@ class Bounds:
 
     Parameters
     ----------
-    x : column -> (lower, upper), or one pair or None per column in their order. A column without a pair has its range
+    x : column -> (lower, upper), or one pair or None per column in their order. The range of a column without a pair is
         estimated privately, which costs a part of the budget.
-    y : the same for the target of a linear model; not used by a logistic one.
-    citation : where the ranges are stated, such as "protocol, section 2".
+    y : the range of the target of a linear model; not used by a logistic model.
+    citation : the source of the ranges, such as "protocol, section 2".
 
-    A value outside its range is set to the nearest end, without a word.
-    Raises ValueError for a pair that is no range, and without a citation.
+    A value outside its range is set to the nearest end without a warning. Raises ValueError for a pair that is not a
+    range, and without a citation.
     """
 
     x: Mapping[str, Pair] | Sequence[Pair | None] = ()
@@ -98,26 +98,26 @@ def _check_range(name: object, pair: Any) -> None:
 
 
 def _nearest(word: str, known: Sequence[str]) -> str:
-    """What somebody may have meant, for a message."""
+    """The most similar known name, for a message."""
     near = difflib.get_close_matches(word, known, n=3, cutoff=0.5)
     some = ", ".join(known[:8]) + (f" and {len(known) - 8} more" if len(known) > 8 else "")
     return f"did you mean {' or '.join(near)}?" if near else f"there are {some}"
 
 
 class Accountant:
-    """Adds up the fits of the same rows, by basic composition, and refuses one that would cost too much.
+    """Adds up the cost of fits of the same rows by basic composition, and refuses a fit that would cost too much.
 
-    A fit is charged before it reads a row, with the epsilon and delta that it may spend. Copies of an accountant are
-    the accountant itself, so that scikit-learn's clones share it.
+    A fit is charged its full epsilon and delta before it reads a row. Copies of an accountant are the accountant
+    itself, so that clones of scikit-learn share it.
     """
 
     def __init__(self, epsilon: float, delta: float):
         self.epsilon, self.delta = checked_budget(epsilon, delta)
-        #: epsilon and delta that fits have been charged.
+        #: epsilon and delta charged so far.
         self.spent = (0.0, 0.0)
 
     def charge(self, epsilon: float, delta: float) -> None:
-        """Raises BudgetSpent, and charges nothing, if the fit would bring the sum over the budget."""
+        """Charge a fit. Raises BudgetSpent, and charges nothing, if the sum would exceed the budget."""
         total = self.spent[0] + epsilon, self.spent[1] + delta
         if total[0] > self.epsilon * (1 + 1e-9) or total[1] > self.delta * (1 + 1e-9):
             raise BudgetSpent(
@@ -136,7 +136,7 @@ class Accountant:
 
 
 def checked_budget(epsilon: float, delta: float) -> tuple[float, float]:
-    """The two numbers. Raises ValueError for what is no budget."""
+    """Epsilon and delta as floats. Raises ValueError for values that are not a budget."""
     if not (math.isfinite(epsilon) and epsilon > 0):
         raise ValueError(f"epsilon = {epsilon:g} is no budget; give a finite number above 0")
     if not 0 < delta < 1:
@@ -148,7 +148,7 @@ def checked_budget(epsilon: float, delta: float) -> tuple[float, float]:
 
 
 def _suite(what: str) -> None:
-    """Raises ImportError, one line, where the folders of the checkout are not there."""
+    """Raise ImportError in one line if the folders of the checkout are missing."""
     from importlib.util import find_spec
 
     if any(find_spec(name) is None for name in ("workflow", "reports", "datasets")):
@@ -156,14 +156,14 @@ def _suite(what: str) -> None:
 
 
 def kind_of(model: str) -> str:
-    """The kind of model of the suite. Raises ValueError that names the models."""
+    """The kind of model of the suite. Raises ValueError that lists the models."""
     if model not in MODELS:
         raise ValueError(f"unknown model '{model}'; give {' or '.join(MODELS)}")
     return MODELS[model][0]
 
 
 def method_of(name: str, model: str) -> Any:
-    """The method as it fits the model. Raises ValueError with the nearest names, or with why it cannot be imported."""
+    """The method for this model. Raises ValueError with similar names, or with the reason why it cannot be imported."""
     from methods import contract
 
     kind = kind_of(model)
@@ -177,7 +177,7 @@ def method_of(name: str, model: str) -> Any:
 
 
 def leaks(method: Any, kind: str) -> dict[str, list[str]]:
-    """What has to be accepted by name before this method fits -> sentences that say why."""
+    """Word that the user must accept before this method fits -> sentences that say why."""
     found: dict[str, list[str]] = {}
     if method.privacy is None:
         found[NO_GUARANTEE] = [f"{method.title} claims no guarantee; every number that it gives may show a row"]
@@ -195,11 +195,12 @@ def list_methods(
 ) -> pd.DataFrame:
     """The methods that :func:`fit` knows, one row per model and method.
 
-    ``relation`` holds the neighbours of the guarantee, "" without one. ``noise_aware``: do the intervals count the
-    privacy noise? If not, they are too narrow at a small epsilon. ``leaks`` holds the words that ``accept`` asks for.
-    ``settings`` holds the defaults, and ``seconds`` the median time of a committed fit (NaN without one).
+    ``relation`` is the neighbouring relation of the guarantee, "" without one. ``noise_aware``: whether the intervals
+    account for the privacy noise. If not, they are too narrow at a small epsilon. ``leaks`` holds the words that
+    ``accept`` asks for. ``settings`` holds the defaults, and ``seconds`` the median time of a committed fit (NaN
+    without one).
 
-    Arguments that are not None filter. Raises ValueError for an unknown model.
+    Arguments that are not None filter the rows. Raises ValueError for an unknown model.
     """
     from methods import contract
 
@@ -240,15 +241,15 @@ class Privacy:
 
     Parameters
     ----------
-    epsilon, delta, relation, accountant : what the ledger costs, for which neighbours, and whose bound counts.
+    epsilon, delta, relation, accountant : cost by the ledger, its neighbouring relation, and the accountant.
     ledger : the releases, a ``privacy.ledger.Ledger``.
     leaks : sentences on what epsilon does not count.
-    noise_aware : do the intervals count the privacy noise?
-    secret_noise : did the noise come from the operating system? If not, no guarantee holds.
+    noise_aware : whether the intervals account for the privacy noise.
+    secret_noise : whether the noise came from the operating system. If not, there is no guarantee.
     ranges : columns whose range was estimated privately, the target among them.
-    ranges_share : the part of the budget that this took, of mu squared (Gaussian DP, Dong, Roth & Su 2022).
+    ranges_share : the share of the budget that this took, of mu squared (Gaussian DP, Dong, Roth & Su 2022).
     n_public, citation : the number of rows and the source of the ranges, both taken as public.
-    is_point : is what was fitted one value, without a spread?
+    is_point : whether the fit is a point estimate.
     """
 
     epsilon: float
@@ -271,7 +272,7 @@ class Privacy:
 
     @property
     def guarantee(self) -> str:
-        """A sentence."""
+        """The guarantee in one sentence."""
         if not math.isfinite(self.epsilon) or not self.relation:
             return "No guarantee: the method claims none, or releases private numbers without noise."
         words = {"add_remove": "one row more or less", "replace_one": "one row changed"}[self.relation]
@@ -279,7 +280,7 @@ class Privacy:
 
     @property
     def limits(self) -> list[str]:
-        """What it does not cover, a sentence each."""
+        """The limits of the guarantee, one sentence each."""
         out = []
         if not self.secret_noise:
             out.append("The noise follows from random_state: no guarantee holds for anybody who knows or guesses it.")
@@ -297,7 +298,7 @@ class Privacy:
 
     @property
     def intervals(self) -> str:
-        """Whether the intervals can be trusted."""
+        """A sentence on whether the intervals can be trusted."""
         if self.is_point:
             return "It is a single value of the parameters, without a spread: all draws are equal."
         if self.noise_aware:
@@ -309,7 +310,7 @@ class Privacy:
 
 
 def noise_words(ledger: Any) -> str:
-    """A sentence on the generators behind the releases, by what the ledger's events name."""
+    """A sentence on the generators of the noise, by the mechanisms in the ledger."""
     if len(ledger) and all(e.generator.startswith("OpenDP") for e in ledger):
         return "Noise is discrete and drawn exactly, so its last digits rule out no neighbouring table."
     return (
@@ -319,10 +320,10 @@ def noise_words(ledger: Any) -> str:
 
 
 def specs(spec: Any, rows: int) -> list[Any]:
-    """What opens the budget of a fit, in the order in which it is tried: the one place that chooses a mechanism.
+    """The options for the budget of a fit, in the order of trial. Only this function chooses a mechanism.
 
-    Discrete noise comes first, if the extra ``discrete`` is installed. It refuses a release that it does not cover by
-    the event alone, before a number leaves. Then the fit starts anew in double precision.
+    Discrete noise comes first, if the extra ``discrete`` is installed. If it does not cover a release, it refuses
+    before any number leaves, by the event only. The fit then starts again in double precision.
     """
     from privacy import discrete
 
@@ -343,7 +344,7 @@ class Predictive:
     _model: str = field(repr=False)
 
     def log_density(self, y: np.ndarray) -> np.ndarray:
-        """(n,), nats per unit of the target; of a class its log-probability. ``y`` has to be public."""
+        """Log-density (n,) in nats per unit of the target, or the log-probability of a class. ``y`` must be public."""
         return np.asarray(self._inner.log_density(np.asarray(y, dtype=np.float64)))
 
     @property
@@ -389,14 +390,14 @@ class Predictive:
 
 @dataclass(frozen=True)
 class PrivateFit:
-    """One private fit: released parameters and the ledger, no row.
+    """One private fit: released parameters and the ledger, without any row.
 
     Parameters
     ----------
-    model, method, columns : what was fitted: model, name of the method, names of the d inputs.
+    model, method, columns : name of the model, name of the method, names of the d inputs.
     privacy : the guarantee and its limits, :class:`Privacy`.
-    asked : all that was asked for before a row was read.
-    posterior : the posterior of the suite (``models.posteriors``), inputs scaled to [-1, 1].
+    asked : all arguments that were fixed before a row was read.
+    posterior : the posterior of the suite (``models.posteriors``), with inputs scaled to [-1, 1].
     """
 
     model: str
@@ -455,7 +456,7 @@ class PrivateFit:
         return Path(path)
 
     def write(self, folder: Path) -> None:
-        """The two files, into a folder that is there. Raises ReleaseError, see :meth:`save`."""
+        """Write the two files into an existing folder. Raises ReleaseError, see :meth:`save`."""
         from privacy.release import GUARANTEE, POSTERIOR, ReleaseError, contents
 
         p = self.privacy
@@ -494,9 +495,9 @@ class PrivateFit:
 
 @contextmanager
 def written(path: Path) -> Iterator[Path]:
-    """A folder to fill, which becomes ``path`` when the block ends well, and is removed when it fails.
+    """A folder to fill. It becomes ``path`` if the block succeeds, and is removed if it fails.
 
-    Raises FileExistsError for a path that is there, unless it is an empty folder.
+    Raises FileExistsError if ``path`` exists, unless it is an empty folder.
     """
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise FileExistsError(f"{path} is there already; name a folder that is empty or not there")
@@ -586,7 +587,7 @@ def fit(
 
 
 def accepted(adapter: Any, kind: str, accept: Sequence[str]) -> tuple[str, ...]:
-    """Sentences on what was accepted. Raises ValueError for what was not."""
+    """Sentences on what the user accepted. Raises ValueError for what the user must accept."""
     from methods.contract import LeakKind
 
     if isinstance(accept, str):
@@ -662,7 +663,7 @@ def _task(kind: str, x: np.ndarray, y: np.ndarray, columns: Sequence[str], bound
 
 
 def _run(adapter, kind: str, task, settings, budget: Pair, random_state: int | None) -> tuple[Any, Any]:
-    """Posterior and ledger. A method that reads a run of another one makes that run first, under the same budget."""
+    """Posterior and ledger. A method that reads the run of another makes that run first, under the same budget."""
     from methods import contract
     from privacy.budget import BudgetSpec
     from privacy.discrete import NotDiscrete
@@ -674,7 +675,7 @@ def _run(adapter, kind: str, task, settings, budget: Pair, random_state: int | N
     maker.prepare(task, given)
     mode = "record" if adapter.privacy is None else "enforce"
     spec = BudgetSpec(epsilon=budget[0], delta=budget[1], mode=mode)
-    # with random_state the noise is to follow from it, which discrete noise does not
+    # with random_state the noise must follow from it, and discrete noise does not
     for one in specs(spec, task.public.n) if random_state is None else [spec]:
         noise, own = (np.random.default_rng(s) for s in np.random.SeedSequence(random_state).spawn(2))
         with suppress(NotDiscrete):
@@ -777,7 +778,7 @@ def _from_outside(cls: type, contract: Any) -> str:
 
 
 def check_method(method: str | type) -> pd.DataFrame:
-    """The checks of ``./bench try``: conformance, privacy and layers. One row per check: check, case, passed, message.
+    """The checks of ``./bench try`` (conformance, privacy, layers), one row per check: check, case, passed, message.
 
     Raises ValueError for a class that is not in a file with the name of the method.
     """
@@ -790,16 +791,16 @@ def check_method(method: str | type) -> pd.DataFrame:
 
 
 def judge(runs: Sequence[float], published: str, std: str | None = None, n: int = 1, metric: str = "rmse") -> Any:
-    """The suite's verdict on a published number, from runs of one's own: ``reports.verdict.Verdict``.
+    """The verdict of the suite on a published number, from a user's own runs: ``reports.verdict.Verdict``.
 
     Parameters
     ----------
-    runs : our scores, one per run, in the unit of the metric.
-    published, std : the mean and the standard deviation over runs, as they are printed, so that rounding counts.
-    n : how many runs are behind the published number.
+    runs : the scores, one per run, in the unit of the metric.
+    published, std : mean and standard deviation over runs as text, as they are printed, because rounding counts.
+    n : the number of runs of the published number.
     metric : a name of ``evaluation.metrics.METRICS`` with a margin, such as "rmse".
 
-    Raises ValueError for numbers that cannot be read, and for another metric.
+    Raises ValueError for numbers that cannot be read, and for an unknown metric.
     """
     _suite("judge")
     from reports.evidence import Runs, printed

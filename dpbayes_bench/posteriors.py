@@ -1,4 +1,4 @@
-"""Exact posteriors that are committed: of common tasks given their rows, and of private releases.
+"""Committed exact posteriors of common tasks and of private releases.
 
 ``python -m common_tasks.posteriors`` and the ``stored`` module of a paper compute them.
 """
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-#: tasks without an exact posterior -> why.
+#: file with the tasks without an exact posterior, and why.
 ABSENT = "absent.json"
 
 
@@ -47,7 +47,7 @@ class ReferencePosterior:
     info: dict[str, Any] = field(repr=False)
 
     def sample(self, count: int, seed: int = 0) -> np.ndarray:
-        """``count`` draws, (count, D): independent ones of a closed form, else stored ones, with replacement."""
+        """``count`` draws (count, D): independent draws of a closed form, otherwise stored draws with replacement."""
         rng = np.random.default_rng(seed)
         if self.draws is not None:
             flat = self.draws.reshape(-1, self.draws.shape[2])

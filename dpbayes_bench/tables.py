@@ -1,7 +1,7 @@
-"""The committed reference as tidy tables: text files of one folder in, typed data frames out, by pandas alone.
+"""The committed reference as tidy tables: reads the text files of one folder into typed data frames, by pandas only.
 
-``home`` is the root of a checkout, or the folder of the same layout that a wheel carries. What each column holds, its
-type and its unit stand in ``columns.csv`` beside this file; a frame has exactly the columns that are listed there.
+``home`` is the root of a checkout, or the folder of the same layout inside a wheel. ``columns.csv`` next to this file
+lists the columns of each frame with their types and units. A frame has exactly these columns.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import numpy as np
 import pandas as pd
 
 HERE = Path(__file__).resolve().parent
-#: of a ledger: what stands for all events of a fit together.
+#: name of the row of a ledger with the total of all events of a fit.
 TOTAL = "(total)"
-#: patterns below the root of all files that the tables are read from; a wheel carries them.
+#: patterns of all files that the tables are read from, relative to the root. A wheel has copies of them.
 FILES = (
     "common_tasks/reference/scores/*.csv.gz",
     "common_tasks/reference/posteriors/*",
@@ -34,23 +34,22 @@ FILES = (
 
 @cache
 def units() -> dict[str, str]:
-    """Metric -> unit of its values, as the suite has them (``evaluation.metrics`` writes ``metrics.csv``)."""
+    """Metric -> unit of its values, as in the suite (``evaluation.metrics`` writes ``metrics.csv``)."""
     told = pd.read_csv(HERE / "metrics.csv", dtype=str, keep_default_na=False)
     return dict(zip(told["metric"], told["unit"], strict=True))
 
 
 @cache
 def dictionary() -> pd.DataFrame:
-    """One row a column of every table: table, column, type (text, category, number or integer), unit, meaning."""
+    """One row per column of every table: table, column, type (text, category, number or integer), unit, meaning."""
     return pd.read_csv(HERE / "columns.csv", dtype=str, keep_default_na=False)
 
 
 def typed(frame: pd.DataFrame, table: str) -> pd.DataFrame:
-    """The columns that the dictionary has for ``table``, in its order and of its types; those not given are empty.
+    """The columns of ``table`` in the order and with the types of the dictionary. Missing columns are empty.
 
-    Text stays text ("" where there is none), "category" is text that repeats itself, numbers become float64 (NaN),
-    whole numbers Int64 (<NA>). Raises ValueError for a column that the dictionary does not know, or a text that is no
-    number.
+    Text stays text ("" if it is missing), "category" is text with few values, numbers become float64 (NaN), integers
+    Int64 (<NA>). Raises ValueError for a column that the dictionary does not know, or a text that is not a number.
     """
     told = dictionary()
     told = told[told["table"] == table]
@@ -69,7 +68,7 @@ def typed(frame: pd.DataFrame, table: str) -> pd.DataFrame:
 
 
 def text(path: Path) -> pd.DataFrame:
-    """A CSV file, every column text. Raises FileNotFoundError with the remedy."""
+    """A CSV file with every column as text. Raises FileNotFoundError with the remedy."""
     if not path.is_file():
         raise FileNotFoundError(f"{path} is missing; check it out again, or install the package anew")
     return pd.read_csv(path, dtype=str, keep_default_na=False)
@@ -84,20 +83,20 @@ def score_files(home: Path) -> list[Path]:
 
 
 def paper_of(path: Path) -> str:
-    """The folder that a file of ``reference/`` belongs to."""
+    """The name of the folder that a file of ``reference/`` belongs to."""
     parts = path.parts
     return parts[len(parts) - 1 - parts[::-1].index("reference") - 1]
 
 
 def epsilon_asked(setting: pd.Series) -> pd.Series:
-    """The epsilon that a setting names (``epsilon=1``, ``epsilon~0.9;clip=1``, ``epsilon=e^-2``); NaN where none."""
+    """The epsilon in a setting (``epsilon=1``, ``epsilon~0.9;clip=1``, ``epsilon=e^-2``); NaN if there is none."""
     named = setting.str.extract(r"(?:^|;)epsilon[=~](e\^)?([^;]+)")
     numbers = pd.to_numeric(named[1]).astype("float64")
     return numbers.where(named[0].isna(), np.exp(numbers.where(named[0].notna())))
 
 
 def scores(home: Path) -> pd.DataFrame:
-    """Every score of every paper and common task, one row a number; columns of :func:`dictionary`."""
+    """Every score of every paper and common task, one row per number, with the columns of :func:`dictionary`."""
     return typed_scores([scores_of(path) for path in score_files(home)])
 
 
@@ -107,9 +106,9 @@ def typed_scores(frames: list[pd.DataFrame]) -> pd.DataFrame:
 
 
 def scores_of(path: Path) -> pd.DataFrame:
-    """The rows of one score file, text and numbers as in the file, renamed to the columns of the dictionary.
+    """The rows of one score file, with values as in the file and columns named as in the dictionary.
 
-    A file with a column ``runs`` is of a paper's own program: each of its rows holds all runs of a number.
+    A file with a column ``runs`` comes from a paper's own code: each of its rows holds all runs of a number.
     """
     frame, paper = text(path), paper_of(path)
     if "runs" in frame:
@@ -119,20 +118,20 @@ def scores_of(path: Path) -> pd.DataFrame:
 
 
 def protocol_of(reference: Path) -> str:
-    """The one split protocol of a paper that has score files of its own."""
+    """The split protocol of a paper with its own score files, which have only one."""
     (protocol,) = text(reference / "verdicts.csv.gz")["protocol"].unique()
     return str(protocol)
 
 
 def own_cell(row: Mapping[str, str], paper: str) -> str:
-    """The cell of a score row of a paper with files of its own: what its runs share."""
+    """The id of the cell of a score row of a paper with its own code. All runs of a cell share it."""
     words = [row[c] for c in ("table", "dataset", "method", "reading") if c in row]
     epsilon = f"epsilon={row['epsilon']}" if row.get("epsilon") else ""
     return "-".join([paper, *words, row.get("setting", epsilon)])
 
 
 def own_cells(frame: pd.DataFrame, paper: str) -> pd.DataFrame:
-    """The score rows of a paper with files of its own, with setting, cell and what all papers name alike."""
+    """The score rows of a paper with its own code, with setting and cell, and columns named as in all papers."""
     frame = frame.copy()
     frame["cell"] = [own_cell(row, paper) for row in frame.to_dict("records")]
     if "setting" not in frame:
@@ -143,10 +142,10 @@ def own_cells(frame: pd.DataFrame, paper: str) -> pd.DataFrame:
 
 
 def runs_of(frame: pd.DataFrame, paper: str, protocol: str) -> pd.DataFrame:
-    """One row a repetition, from rows that hold all of them (``runs``, separated by blanks).
+    """One row per repetition, from rows that hold all of them (``runs``, separated by spaces).
 
-    With ``n_test`` a run is the number of test rows that were right, and the value the share that was not. A row
-    without runs has its mean as its one value. The epsilon is that of the row's ledger.
+    With ``n_test`` a run is the number of test rows that were right, and the value is the share that was wrong. A row
+    without runs has its mean as its only value. The epsilon is that of the row's ledger.
     """
     frame = own_cells(frame, paper).assign(protocol=protocol)
     frame["epsilon"] = frame["ledger_epsilon"]
@@ -178,9 +177,9 @@ def sources(home: Path) -> dict[str, str]:
 
 
 def verdicts(home: Path, own: Path | None = None) -> pd.DataFrame:
-    """Published numbers, ours and verdicts, one row per number, reading and protocol; columns of :func:`dictionary`.
+    """Published numbers, ours and verdicts: one row per number, reading and protocol; columns of :func:`dictionary`.
 
-    ``own``: the file of verdicts of a run of one's own in place of the committed one.
+    ``own``: the verdicts file of a user's own run, in place of the committed one.
     """
     frames = [text(own or home / "reports/reference/verdicts.csv")]
     frames += [text(path) for path in sorted(home.glob(FILES[3]))]
@@ -189,9 +188,9 @@ def verdicts(home: Path, own: Path | None = None) -> pd.DataFrame:
 
 
 def ledger(home: Path, own: Path | None = None) -> pd.DataFrame:
-    """What each cell's fit released and what it costs: one row an event or a total, and an accountant.
+    """The releases of each cell's fit and their cost: one row per event or total, and accountant.
 
-    ``own``: the ledger of a run of one's own in place of the committed one.
+    ``own``: the ledger of a user's own run, in place of the committed one.
     """
     committed = sorted([*home.glob(FILES[5]), *home.glob(FILES[6])], key=lambda path: path.name)
     frame = pd.concat([text(path) for path in ([own] if own else committed)], ignore_index=True)
@@ -207,7 +206,7 @@ def ledger(home: Path, own: Path | None = None) -> pd.DataFrame:
 
 
 def events_of(frame: pd.DataFrame, paper: str) -> pd.DataFrame:
-    """The ledgers in the score rows of a paper with files of its own: a total a cell, and its events."""
+    """The ledgers in the score rows of a paper with its own code: a total per cell, and its events."""
     frame = own_cells(frame, paper)
     frame = frame[frame["ledger"] != ""]
     shared = {"paper": paper, "experiment": paper}

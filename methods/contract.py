@@ -1,21 +1,22 @@
-"""The contract of a method: what an adapter gives, and what it may NOT do.
+"""The contract of a method: what an adapter has to provide, and what it may NOT do.
 
-A method is one file, ``methods/<family>/<name>.py``, with one subclass of :class:`Method` for each way in which it fits
-a kind of model: all have the ``name`` of the file, their ``models`` are disjoint, and settings, leaks and relation may
-differ. The first is the method's own, as its source has it. Files are found by scanning, so a new method needs no other
-change: it becomes one more column of every table whose task it can fit. Names that begin with ``_`` are not scanned:
-numerics of one method or family are next to it (``_name.py``, ``_name/``), those of several families in ``_shared/``.
+A method is one file, ``methods/<family>/<name>.py``. It has one subclass of :class:`Method`, an adapter, for each way
+in which it fits a kind of model. All adapters have the ``name`` of the file and disjoint ``models``. Settings, leaks
+and relation may differ. The first one is the method's own, as in its source. Files are found by scanning, so a new
+method needs no other change, and becomes a column of every table whose task it can fit. Names that begin with ``_`` are
+not scanned. They hold numerics: of one method or family next to it (``_name.py``, ``_name/``), of several families in
+``_shared/``.
 
-The fields of :class:`Method` are all that the suite reads about a method: nothing is guessed from its words, and
-nobody else keeps a list of names.
+The fields of :class:`Method` are everything that the suite reads about a method. Nothing is guessed from its text, and
+there is no other list of methods.
 
 An adapter may not
-  - open a file, reach the network or print;
-  - use global random state: all randomness comes from the ``rng`` it is given, or from the budget;
-  - see a test row (it is given none) or change its inputs (they are read-only);
-  - add noise by itself: every noisy release goes through ``budget`` (see ``privacy/``), which writes the ledger; where
-    the release is a draw from a posterior, the draw is charged as an event with a written bound before it is made;
-  - state an epsilon of its own: the budget goes in, the ledger comes out, and the suite computes epsilon;
+  - open a file, use the network or print;
+  - use global random state: all randomness comes from its ``rng`` or from the budget;
+  - see a test row (it gets none) or change its inputs (they are read-only);
+  - add noise by itself: every noisy release goes through ``budget`` (see ``privacy/``), which writes the ledger. If the
+    release is a draw from a posterior, it is charged as an event with a written bound before it is made;
+  - state its own epsilon: the budget goes in, the ledger comes out, and the suite computes epsilon;
   - let anything that its accountant does not count reach a private release: moments of the private data,
     starting values or priors from a non-private fit, hyper-parameters chosen on the private data;
   - hide a hyper-parameter: each one is a field of ``Settings`` with its unit and source, and the values of a
@@ -53,10 +54,10 @@ from privacy.ledger import Ledger, Relation
 
 
 class Posterior(Protocol):
-    """The posterior that a fit returns: parameters, not draws (at most 50 MB over all splits of a cell).
+    """The posterior that a fit returns, as parameters and not as draws (at most 50 MB over all splits of a cell).
 
-    ``kind`` names the class in ``models.posteriors`` that rebuilds it from ``parameters()``, so that a new
-    metric re-runs no fit. Model families add what they can answer; regression has ``predictive``.
+    ``kind`` names the class in ``models.posteriors`` that rebuilds it from ``parameters()``, so that a new metric needs
+    no new fit. Kinds of model add further methods, such as ``predictive`` for regression.
     """
 
     kind: str
@@ -76,39 +77,39 @@ class Fit:
 
 
 class MethodError(RuntimeError):
-    """A fit that cannot go on; the message says why and what to do. Becomes a row with status ``failed``."""
+    """A fit cannot continue. The message says why and what to do. It becomes a row with status ``failed``."""
 
 
 class Diverged(MethodError):
-    """The numbers left the finite range. Becomes a row with status ``diverged``."""
+    """A fit has numbers that are not finite. It becomes a row with status ``diverged``."""
 
 
 class Role(enum.StrEnum):
     """The part of a method in comparisons of methods."""
 
-    METHOD = "method"  #: one of those that the suite is about
-    YARDSTICK = "yardstick"  #: no Bayesian method, but what one has to beat: a point estimate, a single Gaussian
-    CONTROL = "control"  #: its outcome is known beforehand: the exact answer, or one that hardly looks at the data
+    METHOD = "method"  #: a method that the suite compares
+    YARDSTICK = "yardstick"  #: a baseline that a Bayesian method has to beat: a point estimate, a single Gaussian
+    CONTROL = "control"  #: a reference: the exact posterior, or a trivial baseline such as the training mean
 
 
 class Constants(enum.StrEnum):
-    """The origin of the default settings of a method, and with them the numbers that its code holds."""
+    """The origin of a method's default settings and of the constants in its code."""
 
     PRINTED = "printed in the source"
     PROGRAM = "authors' code"
-    FORMULA = "formula of n, d, epsilon"  #: follows from public numbers and the noise
+    FORMULA = "formula of n, d, epsilon"  #: computed from public numbers and the noise
     DEVELOPED = "developed here"  #: tried on synthetic problems by this suite
-    GUESSED = "guessed here"  #: a choice of this suite; nothing says that others were tried
+    GUESSED = "guessed here"  #: a choice of this suite, without a record that others were tried
     NONE = "nothing to set"
 
 
 class Rerun(enum.StrEnum):
-    """How much a second run may differ from the first (``config/gates.yaml`` says how far its scores may lie apart)."""
+    """How much a second run may differ from the first. ``config/gates.yaml`` has the tolerances of its scores."""
 
-    CLOSED_FORM = "closed form"  #: no training: the same, except for rounding
-    TRAINING = "training"  #: as the experiment allows: training is chaotic where ``config/gates.yaml`` does not list it
-    CHAOTIC = "chaotic"  #: rounding grows under every model: another processor ends elsewhere
-    CHAIN = "chain"  #: a Markov chain ends elsewhere, also on processors with the same instructions
+    CLOSED_FORM = "closed form"  #: no training, so only rounding differs
+    TRAINING = "training"  #: depends on the experiment: training is chaotic unless ``config/gates.yaml`` lists it
+    CHAOTIC = "chaotic"  #: rounding errors grow for every model, so another processor gives another result
+    CHAIN = "chain"  #: a Markov chain gives another result even on processors with the same instructions
 
 
 class LeakKind(enum.StrEnum):
@@ -116,8 +117,8 @@ class LeakKind(enum.StrEnum):
 
     STANDARDISATION = "standardisation"  #: rows are centred or scaled by their own mean, spread or norm
     PRIVATE_MOMENTS = "private moments"  #: other averages of the private rows
-    RANGES = "ranges"  #: the range of the private rows, or what follows from it
-    STARTING_VALUES = "starting values"  #: of a fit that is not private
+    RANGES = "ranges"  #: the range of the private rows, or numbers computed from it
+    STARTING_VALUES = "starting values"  #: starting values from a fit that is not private
     PRIORS = "priors"  #: a prior, a distribution of the inputs or a fixed parameter that nobody has published
     TUNED = "tuned hyper-parameters"  #: settings or code chosen with scores or rows of the data in view
     BATCHES = "batch scheme"  #: batches are not drawn as the accountant assumes
@@ -132,14 +133,14 @@ class LeakKind(enum.StrEnum):
 
 @dataclass(frozen=True)
 class Leak:
-    """One way around the ledger: what it is made of, the sentence that tables show, and where it is at work.
+    """Something that the ledger does not count: its kind, the sentence that tables show, and where it applies.
 
     An empty scope means everywhere.
     """
 
     kind: LeakKind
     sentence: str
-    #: kinds of model, some of those that the method fits.
+    #: kinds of model to which it applies, among those that the method fits.
     models: tuple[str, ...] = ()
     #: names of data sets.
     datasets: tuple[str, ...] = ()
@@ -147,19 +148,19 @@ class Leak:
     scaling: tuple[str, ...] = ()
 
     def applies(self, dataset: str, model: str, scaling: str | None = None) -> bool:
-        """Does it concern this data set under this kind of model? ``scaling``: of the model; None: not asked."""
+        """Whether the leak applies to this data set and kind of model. ``scaling``: of the model; None: any."""
         wanted = ((self.models, model), (self.datasets, dataset), (self.scaling, scaling))
         return all(not scope or value is None or value in scope for scope, value in wanted)
 
 
 class Apart(enum.StrEnum):
-    """Why a private method comes to no method without privacy, however large its budget."""
+    """Why a private method has no non-private limit, however large its budget is."""
 
     CLIPPING = "clipping"  #: rows are cut at a norm, or numbers at a bound, that does not grow with the budget
-    NOISE = "noise"  #: the noise, or its part of it that matters here, does not follow from epsilon
-    STEPS = "steps"  #: number of steps or step sizes are fixed, and its end is not that of the method without privacy
-    GUARANTEE = "guarantee"  #: what its proof can charge does not grow with the budget beyond some point
-    MODES = "modes"  #: the objective has several optima, and paths from other starts or batches end in others
+    NOISE = "noise"  #: the noise, or the part of it that matters here, does not depend on epsilon
+    STEPS = "steps"  #: steps or step sizes are fixed, so it does not converge to the method without privacy
+    GUARANTEE = "guarantee"  #: beyond some point its proof can use no more of the budget
+    MODES = "modes"  #: the objective has several optima, and other starts or batches lead to other ones
     REFUSED = "refused"  #: it fits no task of this kind, and says why in ``supports``
     NO_TWIN = "no twin"  #: the suite has no method without privacy that fits this kind of model in this way
 
@@ -168,13 +169,14 @@ class Apart(enum.StrEnum):
 class Counterpart:
     """The non-private limit: the method that a private one should match at a very large budget (epsilon = 1e6).
 
-    ``method``: its name; it fits the same kind of model and gives no guarantee. ``band``: the most by which the
-    log-densities of new rows may differ on average, nats per row, with ``reason``: what the band is made of.
-    ``apart``: why there is none, in place of a method and a band; then ``reason`` says it in a sentence.
-    ``settings``: of the private method in that test, besides its defaults. ``models``: kinds of model that this
-    is about; empty: all that the class fits.
+    ``method``: its name. It fits the same kind of model and gives no guarantee.
+    ``band``: the largest mean difference of the log-densities of new rows, nats per row.
+    ``reason``: a sentence on what causes the difference, or on why there is no limit.
+    ``apart``: the kind of reason why there is no limit, instead of a method and a band.
+    ``settings``: settings of the private method in that test, besides its defaults.
+    ``models``: the kinds of model for which this holds; if empty, all that the class fits.
 
-    Raises ValueError where it states neither a method with its band nor a kind of reason, or both, or no sentence.
+    Raises ValueError if it states neither a method with its band nor a kind of reason, or both, or no sentence.
     """
 
     method: str = ""
@@ -193,62 +195,61 @@ class Counterpart:
             raise ValueError(f"counterpart: give the reason in a sentence, at least {_WORDS} words")
 
 
-#: fewest words of the reason of a counterpart.
+#: smallest number of words of the reason of a counterpart.
 _WORDS = 5
 
 
-#: for ``splits_at_once``: all splits that are missing.
+#: value of ``splits_at_once`` for all missing splits.
 ALL_SPLITS = sys.maxsize
 
 
 class Method(abc.ABC):
     """One published (or corrected) algorithm behind the common interface."""
 
-    #: name in the DAG, equal to the file's name; letters, digits and underscores. In configs, cells, files and scores.
+    #: name in configs, cells, files and scores, equal to the file's name: letters, digits and underscores.
     name: ClassVar[str]
     #: column heading; no two methods have the same.
     title: ClassVar[str]
-    #: bibliography key, with the place in the paper, e.g. ``"vinaroz2023dpsep, algorithm 3"``. For readers: no program
-    #: takes anything from its words.
+    #: bibliography key, with the place in the paper, e.g. ``"vinaroz2023dpsep, algorithm 3"``. It is for readers only.
     reference: ClassVar[str]
-    #: kinds of model it can fit, e.g. ``("bnn_regression",)``. A config of such a kind may name it, and the experiments
-    #: that take in unlisted methods do so by themselves.
+    #: kinds of model it can fit, e.g. ``("bnn_regression",)``. A config of such a kind may name it. Experiments that
+    #: include unlisted methods use it by themselves.
     models: ClassVar[tuple[str, ...]]
-    #: the neighbouring relation its guarantee is for; None where it gives no guarantee. Private methods get the budgets
-    #: of a grid, are audited, and are held to this relation by the conformance suite.
+    #: the neighbouring relation of its guarantee, or None if it gives no guarantee. Private methods get the budgets of
+    #: a grid and are audited, and the conformance suite tests this relation.
     privacy: ClassVar[Relation | None] = None
-    #: where tables, ranks and the page of advice set it: among the methods, or apart from them.
+    #: whether tables, ranks and the page of advice list it among the methods, as a baseline or as a reference.
     role: ClassVar[Role] = Role.METHOD
-    #: the leaks that the ledger does not count; shown in the leak table and beside each epsilon that they concern.
+    #: the leaks that the ledger does not count. They are shown in the leak table and next to each epsilon they concern.
     leaks: ClassVar[tuple[Leak, ...]] = ()
-    #: where its default settings come from, every source that has a part in them; empty: not stated. A method of a
-    #: common task has to state it: whoever was tuned here has an advantage that no epsilon shows.
+    #: every origin of its default settings; empty if not stated. A method of a common task has to state it, because
+    #: a method that was tuned here has an advantage that no epsilon shows.
     constants: ClassVar[tuple[Constants, ...]] = ()
-    #: does it take the printed ranges of columns (``task.public``) for public knowledge? Where they are the extremes of
-    #: the table itself (``datasets.base.DataSet.extremes``), its guarantee is conditional on them.
+    #: whether it takes the printed ranges of columns (``task.public``) for public knowledge. If they are the extremes
+    #: of the table itself (``datasets.base.DataSet.extremes``), its guarantee is conditional on them.
     reads_ranges: ClassVar[bool] = False
-    #: of a private method: what it comes to without privacy, or why it comes to nothing, on each kind of model that it
-    #: fits (:func:`counterpart`); the conformance suite tries it.
+    #: the non-private limits of a private method, or why it has none, for each kind of model that it fits
+    #: (:func:`counterpart`). The conformance suite tests them.
     counterparts: ClassVar[tuple[Counterpart, ...]] = ()
-    #: do its intervals count the noise of its own releases, so that they cover at a small budget? Measured
-    #: (tests/methods/test_noise_aware.py). False also for a point estimate, which has no intervals.
+    #: whether its intervals account for the noise of its releases, so that they cover at a small budget, as measured in
+    #: tests/methods/test_noise_aware.py. False also for a point estimate, which has no intervals.
     noise_aware: ClassVar[bool] = False
-    #: is the release itself a draw from a posterior? Then there is no noise to record and replay: the audit leaves the
-    #: method to the brute-force checks beside its proof.
+    #: whether the release itself is a draw from a posterior. Then there is no noise to record and replay, and the
+    #: brute-force tests of its proof replace that part of the audit.
     releases_a_draw: ClassVar[bool] = False
-    #: the method whose run :meth:`read` turns into this one's posterior; empty: it makes its own. Methods of one run
-    #: are fitted together, and all take the seeds of that run.
+    #: the method whose run :meth:`read` turns into this method's posterior; empty if it makes its own run. Methods of
+    #: one run are fitted together, with the seeds of that run.
     run_of: ClassVar[str] = ""
-    #: splits that ``fit_many`` takes at one request, which is what a killed cell loses at most; None: one by one.
+    #: number of splits in one request to ``fit_many``, which is the most that a killed cell loses; None: one by one.
     splits_at_once: ClassVar[int | None] = None
     #: settings that ``workflow.tuning`` tries on public surrogates, the default ``{}`` first; empty: it is not tuned.
     grid: ClassVar[tuple[Mapping[str, Any], ...]] = ()
-    #: how near a second run comes to the first, and does it compute in single precision? The gate compares by that; the
-    #: method's own class says it for every kind of model.
+    #: how close a second run is to the first, and whether it computes in single precision. The gate compares runs by
+    #: that. The method's own class states both for every kind of model.
     rerun: ClassVar[Rerun] = Rerun.TRAINING
     single_precision: ClassVar[bool] = False
-    #: what its seeds are hashed from in the place of ``name``; empty: its name. A method that is renamed keeps its old
-    #: name here, and so its random numbers.
+    #: the name from which its seeds are hashed; empty: ``name``. A renamed method keeps its old name here, and so its
+    #: random numbers.
     seed_name: ClassVar[str] = ""
 
     @dataclass(frozen=True)
@@ -256,20 +257,20 @@ class Method(abc.ABC):
         """Every hyper-parameter, with unit, default and source. Subclasses declare their own."""
 
     def supports(self, task: Task) -> str | None:
-        """None, or the reason why this task cannot be fitted (it reaches the report)."""
+        """None, or the reason why this task cannot be fitted, which the report shows."""
         if task.model.kind not in self.models:
             return f"{self.name} {fits(self)}, not {task.model.kind}"
         return None
 
     def prepare(self, task: Task, settings: Any) -> None:  # noqa: B027 - optional, empty by default
-        """Optional: compile what ``fit`` needs. Called once before the timed fit; may not learn from the data."""
+        """Optional: compile what ``fit`` needs. It is called once before the timed fit and must not learn from data."""
 
     @abc.abstractmethod
     def fit(self, task: Task, settings: Any, budget: Budget, rng: np.random.Generator) -> Fit:
         """Fit one task.
 
-        Deterministic given ``rng``. Raises ValueError for a setting out of range, :class:`Diverged` where the
-        numbers leave the finite range, ``privacy.budget.BudgetExceeded`` where a release would overspend.
+        It is deterministic given ``rng``. Raises ValueError for a setting out of range, :class:`Diverged` if numbers
+        are not finite, ``privacy.budget.BudgetExceeded`` if a release would overspend.
         """
 
     def fit_many(
@@ -279,17 +280,16 @@ class Method(abc.ABC):
         budgets: Sequence[Budget],
         rngs: Sequence[np.random.Generator],
     ) -> list[Fit]:
-        """Several fits at one setting in one go, for kernels that gain from it; each keeps its own budget and rng.
+        """Several fits at one setting in one call, for kernels that are faster then. Each has its own budget and rng.
 
-        The fits are of different splits, or of one split at several budgets (its tasks are then one and the same
-        object).
+        The fits are of different splits, or of one split at several budgets, with the same task object.
         """
         return [self.fit(t, settings, b, r) for t, b, r in zip(tasks, budgets, rngs, strict=True)]
 
     def read(self, run: Fit, settings: Any, rng: np.random.Generator) -> Fit:
-        """The fit of this method from one of the method named in ``run_of``, for the same task; spends no budget.
+        """The fit of this method from a fit of the method ``run_of`` for the same task. It spends no budget.
 
-        ``rng`` is where the run left it. Called only where ``run_of`` is set; raises TypeError elsewhere.
+        ``rng`` has the state in which the run left it. Raises TypeError if ``run_of`` is not set.
         """
         raise TypeError(f"{self.name} reads no run: give it `run_of`, the name of the method that makes it, and `read`")
 
@@ -305,16 +305,16 @@ def fits(method: Method) -> str:
 
 
 _HERE = Path(__file__).parent
-#: environment variable with further files of methods, separated as in PATH, and the group of entry points of installed
-#: packages: methods from outside. A file is as one of this folder; an entry point names the module of a method.
+#: methods from outside of this folder: the environment variable with their files, separated as in PATH, and the group
+#: of entry points of installed packages. A file is like one of this folder. An entry point names a method's module.
 OUTSIDE, GROUP = "DPBAYES_METHODS", "dpbayes_bench.methods"
-#: variable of a run with the files that have ended its plan when they were imported.
+#: environment variable of a run with the files whose import has ended its plan.
 ENDED = "DPBAYES_ENDED"
-#: is told each file before it is imported, and "" when that is over; the plan of a run sets it.
+#: called with each file before its import, and with "" after it. The plan of a run sets it.
 on_import: Callable[[str], object] = bool
 
 
-#: fields that are read of every method when a run is planned, and their types.
+#: fields of every method that are read when a run is planned, and their types.
 _FIELDS: Mapping[str, Any] = {
     **dict.fromkeys(("name", "title", "reference", "run_of", "seed_name"), str),
     **dict.fromkeys(("models", "leaks", "constants", "counterparts", "grid"), tuple),
@@ -323,7 +323,7 @@ _FIELDS: Mapping[str, Any] = {
 }
 
 
-#: those of them that are tuples, and the types of their entries.
+#: the fields that are tuples, and the types of their entries.
 _ENTRIES: Mapping[str, Any] = {
     "models": str,
     "leaks": Leak,
@@ -334,16 +334,16 @@ _ENTRIES: Mapping[str, Any] = {
 
 
 class _Wrong(TypeError):
-    """A file of a method holds something else than the contract says."""
+    """A file of a method does not fulfil the contract."""
 
 
 class BrokenAdapter(KeyError):
-    """The file of a method is left out; the message names it and says why."""
+    """The file of a method is left out. The message names it and says why."""
 
 
 @dataclass(frozen=True)
 class _Scan:
-    """What the files hold: name -> its adapters, the method's own first; name -> why it is left out."""
+    """The result of a scan: name -> its adapters, the method's own first; name -> why it is left out."""
 
     found: Mapping[str, tuple[Method, ...]]
     broken: Mapping[str, str]
@@ -351,14 +351,14 @@ class _Scan:
 
 @cache
 def _scan() -> _Scan:
-    """Every method by name; what is wrong with one file takes out that file only."""
+    """Every method by name. An error in one file only leaves out that file."""
     found: dict[str, tuple[Method, ...]] = {}
     broken: dict[str, str] = {}
     paths: dict[str, str] = {}
     titles: dict[str, str] = {}
     ended = os.environ.get(ENDED, "").split(os.pathsep)
     for name, file, load in [*_ours(), *_outside()]:
-        if name in paths:  # the first keeps the name, so that no file takes a method away from another
+        if name in paths:  # the first keeps the name, so that no file can replace another one's method
             broken[f"{name} of {file}"] = f"{file} and {paths[name]} are both '{name}'; rename the first"
             continue
         paths[name] = file
@@ -383,7 +383,7 @@ def _scan() -> _Scan:
 
 @contextmanager
 def _interrupts() -> Iterator[list[int]]:
-    """Fills a list when the user asks to stop (Ctrl-C), which looks like a KeyboardInterrupt of a file."""
+    """Yield a list that is filled if the user presses Ctrl-C, to distinguish it from a KeyboardInterrupt of a file."""
     asked: list[int] = []
     handler = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(handler):
@@ -403,7 +403,7 @@ def _interrupts() -> Iterator[list[int]]:
 
 @contextmanager
 def _told(file: str) -> Iterator[None]:
-    """``on_import`` is told the file, and then that it is imported, unless the process ends in the block."""
+    """Call ``on_import`` with the file, and with "" after the block, unless the process ends in the block."""
     on_import(file)
     try:
         yield
@@ -412,7 +412,7 @@ def _told(file: str) -> Iterator[None]:
 
 
 def _in_words(error: BaseException) -> str:
-    """Class and text of an error, one line."""
+    """The class and text of an error on one line."""
     try:
         text = " ".join(f"{type(error).__name__}: {error}".split())[:500]
         return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
@@ -421,7 +421,7 @@ def _in_words(error: BaseException) -> str:
 
 
 def _ours() -> list[tuple[str, str, Callable[[], ModuleType]]]:
-    """(name, file, what imports it) of the files of this folder."""
+    """(name, file, function that imports it) of the files of this folder."""
     out = []
     for path in sorted(_HERE.glob("[!_]*/[!_]*.py")):
         family, name = path.parent.name, path.stem
@@ -449,7 +449,7 @@ def _load(path: Path) -> ModuleType:
 
 
 def _adapters(module: ModuleType, name: str, file: str) -> tuple[Method, ...]:
-    """The adapters of a file, in its order. Raises _Wrong unless they are what the contract says."""
+    """The adapters of a file, in its order. Raises _Wrong unless they fulfil the contract."""
     classes = [
         c
         for c in vars(module).values()
@@ -484,12 +484,12 @@ def _adapters(module: ModuleType, name: str, file: str) -> tuple[Method, ...]:
 
 
 def broken() -> list[str]:
-    """Which files of methods cannot be imported, and why, one sentence each. Names, pairs and runs leave them out."""
+    """The files of methods that cannot be imported, and why, one sentence each. Names, pairs and runs omit them."""
     return sorted(_scan().broken.values())
 
 
 def left_out(name: str, kind: str | None = None) -> str:
-    """Why this method, or the run that it reads, cannot be imported; "" where both can (or nobody knows it)."""
+    """Why this method, or the method whose run it reads, cannot be imported; "" if both can or it is unknown."""
     try:
         get(get(name, kind).run_of or name, kind)
     except BrokenAdapter as error:
@@ -505,15 +505,15 @@ def names(kind: str | None = None) -> list[str]:
 
 
 def pairs() -> list[tuple[str, str]]:
-    """(kind of model, method) for all that every method fits: the methods' own adapters, then the others by kind."""
+    """(kind of model, method) of all adapters: the methods' own adapters first, then the others by kind."""
     own = [(kind, n) for n, of in sorted(_scan().found.items()) for kind in of[0].models]
     return own + sorted((kind, n) for n, of in _scan().found.items() for m in of[1:] for kind in m.models)
 
 
 def get(name: str, kind: str | None = None) -> Method:
-    """The adapter of that name: as it fits this kind of model, or the method's own where it does not fit the kind.
+    """The adapter of that name for this kind of model, or the method's own if it does not fit the kind.
 
-    Raises KeyError that lists the known methods, BrokenAdapter where its file cannot be imported.
+    Raises KeyError, which lists the known methods, or BrokenAdapter if its file cannot be imported.
     """
     if why := _scan().broken.get(name):
         raise BrokenAdapter(why)
@@ -525,11 +525,11 @@ def get(name: str, kind: str | None = None) -> Method:
 
 
 def module_of(name: str, kind: str | None = None) -> str:
-    """Name of the module that holds :func:`get`'s adapter."""
+    """The name of the module of :func:`get`'s adapter."""
     return type(get(name, kind)).__module__
 
 
 def is_ours(name: str) -> bool:
-    """Is its file one of this folder?"""
+    """Whether the method's file is in this folder."""
     package, _, rest = module_of(name).partition(".")
     return package == "methods" and not rest.startswith("outside.")

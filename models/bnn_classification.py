@@ -1,10 +1,10 @@
 """Bayesian neural network for classification: ReLU layers, a bias in every layer, softmax output.
 
-y | x, w ~ Categorical(softmax(f_w(x / input_scale))); w has an independent prior, the same for every weight and bias:
-Gaussian or scale mixture (Blundell, Cornebise, Kavukcuoglu & Wierstra 2015, section 3.3).
+y | x, w ~ Categorical(softmax(f_w(x / input_scale))). Weights and biases are independent with the same prior, a
+Gaussian or a scale mixture (Blundell, Cornebise, Kavukcuoglu & Wierstra 2015, section 3.3).
 
-Weights are one flat vector: layer after layer, each a (fan-in + 1, fan-out) block in row order whose last row is the
-bias (:func:`layers`).
+Weights are one flat vector. It holds layer after layer, each as a (fan-in + 1, fan-out) block in row order whose last
+row is the bias (:func:`layers`).
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from models.kind import Kind
 
 @dataclass(frozen=True)
 class BNNClassification:
-    """``hidden_layers`` layers of ``hidden`` ReLU units, ``classes`` outputs; everything here is public.
+    """The model: ``hidden_layers`` layers of ``hidden`` ReLU units and ``classes`` outputs. All its fields are public.
 
-    ``input_scale``: inputs are divided by it (255: pixels to [0, 1]).
+    Inputs are divided by ``input_scale``, such as 255 for pixels.
     """
 
     hidden: int = 400
@@ -43,17 +43,17 @@ class BNNClassification:
             raise ValueError(f"bnn_classification: input_scale = {self.input_scale}; give a finite number above 0")
 
     def widths(self, inputs: int) -> tuple[int, ...]:
-        """(inputs, hidden, ..., classes)."""
+        """The widths of all layers: (inputs, hidden, ..., classes)."""
         return (int(inputs), *(self.hidden,) * self.hidden_layers, self.classes)
 
 
 def size(widths) -> int:
-    """Number of weights and biases."""
+    """The number of weights and biases."""
     return sum((a + 1) * b for a, b in itertools.pairwise(widths))
 
 
 def layers(weights, widths) -> list:
-    """Views of the flat vector (D,), one (fan-in + 1, fan-out) array or tensor a layer, bias last."""
+    """Views of the flat vector (D,): one (fan-in + 1, fan-out) array or tensor per layer, bias last."""
     out, start = [], 0
     for fan_in, fan_out in itertools.pairwise(widths):
         stop = start + (fan_in + 1) * fan_out
@@ -63,7 +63,7 @@ def layers(weights, widths) -> list:
 
 
 def logits(weights: np.ndarray, widths, x: np.ndarray) -> np.ndarray:
-    """f_w(x), (n, classes), for scaled inputs x (n, d)."""
+    """The outputs f_w(x), (n, classes), for scaled inputs x (n, d)."""
     *hidden, last = layers(weights, widths)
     a = x
     for w in hidden:
@@ -73,7 +73,7 @@ def logits(weights: np.ndarray, widths, x: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class GaussianPrior:
-    """N(0, sd^2) on every weight and bias."""
+    """The prior N(0, sd^2) on every weight and bias."""
 
     sd: float = 1.0
 
@@ -88,7 +88,7 @@ class GaussianPrior:
 
 @dataclass(frozen=True)
 class ScaleMixturePrior:
-    """share N(0, sd_wide^2) + (1 - share) N(0, sd_narrow^2) on every weight and bias (Blundell et al. 2015, eq. 7)."""
+    """The prior share N(0, sd_wide^2) + (1 - share) N(0, sd_narrow^2) on each weight (Blundell et al. 2015, eq. 7)."""
 
     share: float = 0.5
     sd_wide: float = 1.0
@@ -118,7 +118,7 @@ def _log_normal(w: np.ndarray, sd: float) -> np.ndarray:
 
 @dataclass(frozen=True)
 class CategoricalPredictive:
-    """``log_probabilities`` (n, classes), nats."""
+    """A predictive distribution per row over classes, by ``log_probabilities`` (n, classes) in nats."""
 
     log_probabilities: np.ndarray
 
@@ -127,7 +127,7 @@ class CategoricalPredictive:
         return np.exp(self.log_probabilities)
 
     def log_density(self, y: np.ndarray) -> np.ndarray:
-        """log P(y_i | x_i), (n,), nats. Raises ValueError for a label that is no class 0, 1, ..."""
+        """log P(y_i | x_i), (n,), nats. Raises ValueError for a label that is not a class 0, 1, ..."""
         n, classes = self.log_probabilities.shape
         y = np.asarray(y, dtype=np.float64)
         if y.shape != (n,) or not np.isin(y, np.arange(classes)).all():
@@ -137,14 +137,14 @@ class CategoricalPredictive:
 
 @dataclass(frozen=True)
 class Snapshots:
-    """Weights in the course of training: ``weights`` (k, D) float16 after ``epochs`` (k,) passes over the rows."""
+    """Weights during training: ``weights`` (k, D), float16, after ``epochs`` (k,) passes over the rows."""
 
     epochs: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     weights: np.ndarray = field(default_factory=lambda: np.empty((0, 0), dtype=np.float16))
 
     @classmethod
     def of(cls, kept: list[tuple[int, np.ndarray]]) -> Snapshots:
-        """From pairs (epoch, weights (D,))."""
+        """Snapshots from pairs (epoch, weights), with weights of shape (D,)."""
         return cls(np.array([e for e, _ in kept], dtype=np.int64), np.stack([w for _, w in kept])) if kept else cls()
 
     def parameters(self) -> dict[str, np.ndarray]:
@@ -153,9 +153,9 @@ class Snapshots:
 
 @dataclass(frozen=True)
 class ClassifierMeanField:
-    """q(w) = product of N(mean, sd^2), both (D,) float32; predictions average ``draws`` draws of the weights.
+    """The posterior q(w) = product of N(mean, sd^2), both (D,) float32. Predictions average ``draws`` draws of w.
 
-    ``snapshots`` are of the means.
+    ``snapshots`` holds the means during training.
     """
 
     mean: np.ndarray
@@ -177,7 +177,7 @@ class ClassifierMeanField:
         }
 
     def predictive(self, x: np.ndarray, rng: np.random.Generator) -> CategoricalPredictive:
-        """Mean of the softmax over draws of w, shared by all rows x (n, d), original units. Takes draws x D normals."""
+        """The mean softmax over draws of w for rows x (n, d) in original units. All rows share the draws."""
         x = (np.asarray(x) / self.input_scale).astype(np.float32)
         total = np.full((len(x), self.widths[-1]), -np.inf)
         for _ in range(self.draws):
@@ -188,7 +188,7 @@ class ClassifierMeanField:
 
 @dataclass(frozen=True)
 class ClassifierPoint:
-    """One vector of weights (D,), float32."""
+    """A point estimate: one vector of weights (D,), float32."""
 
     weights: np.ndarray
     widths: tuple[int, ...]
@@ -205,7 +205,7 @@ class ClassifierPoint:
         }
 
     def predictive(self, x: np.ndarray, rng: np.random.Generator | None = None) -> CategoricalPredictive:
-        """Softmax of the one network for rows x (n, d), original units."""
+        """The softmax of the network for rows x (n, d) in original units."""
         x = (np.asarray(x) / self.input_scale).astype(np.float32)
         return CategoricalPredictive(log_softmax(logits(self.weights, self.widths, x).astype(np.float64), axis=1))
 

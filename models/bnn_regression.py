@@ -1,7 +1,7 @@
 """Bayesian neural network for regression: one hidden layer of rectified linear units, a bias in every layer.
 
-y | x, W, gamma ~ N(f_W(x), 1/gamma); w ~ N(0, 1/lambda) i.i.d.; gamma ~ Gam(6, 6); lambda ~ Gam(6, 6)
-(shape, rate). Every pre-activation is divided by sqrt(fan-in), the bias counted (Hernandez-Lobato & Adams 2015).
+y | x, W, gamma ~ N(f_W(x), 1/gamma), w ~ N(0, 1/lambda) i.i.d., gamma ~ Gam(6, 6) and lambda ~ Gam(6, 6) by shape and
+rate. Every pre-activation is divided by sqrt(fan-in), where fan-in counts the bias (Hernandez-Lobato & Adams 2015).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from models.standardise import Standardiser
 
 @dataclass(frozen=True)
 class BNNRegression:
-    """One hidden layer of ``hidden`` ReLU units; Gamma(shape, rate) priors on noise and weight precision."""
+    """The model: one hidden layer of ``hidden`` ReLU units, Gamma(shape, rate) priors on noise and weight precision."""
 
     hidden: int
     noise_shape: float = 6.0
@@ -37,8 +37,8 @@ class BNNRegression:
 def relu_moments(mean: np.ndarray, variance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Mean and variance of max(0, a) for a ~ N(mean, variance), elementwise.
 
-    Closed form: E = m Phi + s phi, E[z^2] = (m^2 + v) Phi + m s phi, with alpha = m / s (Phi by erfc, accurate in
-    the tail). The variance is floored at 0 against cancellation far in the negative tail.
+    In closed form E = m Phi + s phi and E[z^2] = (m^2 + v) Phi + m s phi, with Phi and phi at m / s. Phi is computed by
+    erfc, which is accurate in the tail. The variance is floored at 0 against cancellation far in the negative tail.
     """
     sd = np.sqrt(variance)
     alpha = mean / sd
@@ -51,10 +51,10 @@ def relu_moments(mean: np.ndarray, variance: np.ndarray) -> tuple[np.ndarray, np
 
 @dataclass(frozen=True)
 class NetworkMoments:
-    """q = product of N(m, v) per weight and a Gamma(a, b) on the noise precision; moments propagated as in PBP.
+    """The posterior with N(m, v) per weight and Gamma(a, b) on the noise precision. Predictions propagate moments.
 
-    ``m1, v1``: (hidden, d + 1), bias last; ``m2, v2``: (hidden + 1,), bias last. Predictive noise variance is
-    b / (a - 1), in standardised units.
+    The propagation is that of probabilistic backpropagation (PBP). ``m1, v1``: (hidden, d + 1) and ``m2, v2``:
+    (hidden + 1,), bias last. The predictive noise variance is b / (a - 1) in standardised units.
     """
 
     m1: np.ndarray
@@ -78,7 +78,7 @@ class NetworkMoments:
         }
 
     def moments(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Mean and variance (without noise) of the output in standardised units, for x in original units."""
+        """Mean and variance, without noise, of the output in standardised units, for x in original units."""
         x1 = np.column_stack([self.scale.x(x), np.ones(len(x))])
         n1, n2 = x1.shape[1], len(self.m2)
         z, zv = relu_moments(x1 @ self.m1.T / np.sqrt(n1), x1**2 @ self.v1.T / n1)
@@ -97,10 +97,11 @@ class NetworkMoments:
 
 @dataclass(frozen=True)
 class NetworkMonteCarlo:
-    """q = product of N(m, v) per weight with a fixed noise precision; predictions by Monte Carlo.
+    """The posterior with N(m, v) per weight and a fixed noise precision. Predictions are by Monte Carlo.
 
-    No fan-in scaling: f(x) = w1 . [1; relu(W0 [1; x])], as in the variational scripts of DP-SEP (bias FIRST).
-    ``m1, v1``: (hidden, d + 1); ``m2, v2``: (hidden + 1,). ``draws`` samples of each layer give draws x draws pairs.
+    Nothing is divided by sqrt(fan-in), and the bias is FIRST: f(x) = w1 . [1; relu(W0 [1; x])], as in the variational
+    scripts of DP-SEP. ``m1, v1``: (hidden, d + 1); ``m2, v2``: (hidden + 1,). ``draws`` samples of each layer give
+    draws x draws pairs.
     """
 
     m1: np.ndarray
@@ -124,7 +125,7 @@ class NetworkMonteCarlo:
         }
 
     def predictive(self, x: np.ndarray, rng: np.random.Generator) -> GaussianPredictive:
-        """Gaussian with the mean and the unbiased variance of the draws^2 predictions, plus the noise variance."""
+        """A Gaussian with the mean and the unbiased variance of the draws^2 predictions, plus the noise variance."""
         x1 = np.column_stack([np.ones(len(x)), self.scale.x(x)])
         w0 = self.m1 + np.sqrt(self.v1) * rng.standard_normal((self.draws, *self.m1.shape))
         w1 = self.m2 + np.sqrt(self.v2) * rng.standard_normal((self.draws, len(self.m2)))
@@ -148,7 +149,7 @@ class NetworkMonteCarlo:
 
 @dataclass(frozen=True)
 class NetworkEnsemble:
-    """S networks with equal weight (an ensemble, or draws of a sampler), each with its own noise variance.
+    """S networks of equal weight (an ensemble, or draws of a sampler), each with its own noise variance.
 
     ``w1``: (S, hidden, d + 1), bias last; ``w2``: (S, hidden + 1), bias last; ``noise``: (S,) variances in
     standardised units. Pre-activations are divided by sqrt(fan-in) as in the model.

@@ -1,8 +1,8 @@
-"""Models whose inputs are scaled to [-1, 1]: the common tasks, where every method meets the same rows.
+"""Models of the common tasks, whose inputs are scaled to [-1, 1] so that every method gets the same rows.
 
 All compared methods get their rows through one map, the :class:`Frame`: each column becomes u = (x - shift) / scale,
-clipped to [-1, 1]. If the documentation of a data set gives the range of a column, that range is mapped to [-1, 1]. For
-another column it is three standard deviations around the mean, and a private method estimates both from its budget
+clipped to [-1, 1]. If the documentation of a data set gives the range of a column, that range is mapped to [-1, 1].
+Otherwise three standard deviations around the mean are, and a private method estimates both from its budget
 (``methods._shared.frames``). Prior and likelihood are stated for the scaled columns:
 
 =============================  ================================================================================
@@ -12,7 +12,7 @@ another column it is three standard deviations around the mean, and a private me
                                column has a standard deviation near 1)
 =============================  ================================================================================
 
-``inner`` of each is the model that the engines of the suite know, for rows that are scaled already. Its columns are in
+``inner`` of each model is the same model for rows that are already scaled, which the engines fit. Its columns are in
 [-stretch, stretch]. ``scales_target`` says whether the target is scaled too.
 """
 
@@ -32,17 +32,17 @@ from models.logistic_regression_normal_prior import LogisticRegressionNormalPrio
 from models.mixture_of_gaussians import MixtureOfGaussians
 from models.task import PublicKnowledge, Task
 
-#: half width of the scaled range, in standard deviations, of a column without a documented range.
+#: half width of the scaled range of a column without a documented range, in standard deviations.
 DEVIATIONS = 3.0
 
 
 @dataclass(frozen=True)
 class BoundedLinearRegression:
-    """Everything here is public. Defaults: choice of this suite, for a target in [-1, 1].
+    """Linear regression on scaled inputs. All its fields are public. The defaults suit a target in [-1, 1].
 
     Parameters
     ----------
-    shape, scale : of the inverse-gamma prior of the noise variance v (prior mean scale / (shape - 1)).
+    shape, scale : parameters of the inverse-gamma prior of the noise variance v, with mean scale / (shape - 1).
     precision : a weight has prior variance v / precision.
     """
 
@@ -63,7 +63,10 @@ class BoundedLinearRegression:
 
 @dataclass(frozen=True)
 class BoundedLogisticRegression:
-    """Everything here is public. ``prior_sd``: of each weight and of the intercept (1: that of NA-DPVI's Adult)."""
+    """Logistic regression on scaled inputs. All its fields are public.
+
+    ``prior_sd`` is the prior standard deviation of each weight and the intercept: 1, as in NA-DPVI's Adult experiment.
+    """
 
     prior_sd: float = 1.0
     kind: str = "bounded_logistic_regression"
@@ -80,7 +83,7 @@ class BoundedLogisticRegression:
 
 @dataclass(frozen=True)
 class BoundedMixture:
-    """Everything here is public; units of 3 u. Parameters as of ``models.mixture_of_gaussians.MixtureOfGaussians``."""
+    """A mixture for inputs 3 u. All its fields are public, as in ``models.mixture_of_gaussians.MixtureOfGaussians``."""
 
     components: int
     noise_sd: float | None = 0.5
@@ -100,10 +103,10 @@ class BoundedMixture:
 
 @dataclass(frozen=True)
 class Frame:
-    """The map of original units to scaled ones.
+    """The scaling: a map from original units to scaled ones.
 
-    ``x_shift``, ``x_scale``: (d,); ``y_shift``, ``y_scale``: of the target, 0 and 1 where there is none to scale.
-    ``stretch``: scaled inputs are in [-stretch, stretch] (3 for the mixture, else 1).
+    ``x_shift``, ``x_scale``: (d,). ``y_shift``, ``y_scale``: 0 and 1 if there is no target to scale. ``stretch``:
+    scaled inputs are in [-stretch, stretch] (3 for the mixture, else 1).
     """
 
     x_shift: np.ndarray
@@ -113,26 +116,26 @@ class Frame:
     stretch: float = 1.0
 
     def x(self, x: np.ndarray, clip: bool = True) -> np.ndarray:
-        """(n, d) in original units -> (n, d), scaled."""
+        """Scale inputs (n, d) in original units: (n, d)."""
         u = np.asarray(x, dtype=np.float64) - self.x_shift
-        u /= self.x_scale  # in place: of many rows no second copy is made
+        u /= self.x_scale  # in place, to make no second copy of many rows
         if clip:
             np.clip(u, -1.0, 1.0, out=u)
         u *= self.stretch
         return u
 
     def y(self, y: np.ndarray, clip: bool = True) -> np.ndarray:
-        """(n,) targets in original units -> (n,), scaled."""
+        """Scale targets (n,) in original units: (n,)."""
         u = (np.asarray(y, dtype=np.float64) - self.y_shift) / self.y_scale
         return np.clip(u, -1.0, 1.0) if clip else u
 
     def task(self, task: Task) -> Task:
-        """The task with its rows scaled to [-1, 1] and the model that the engines know. Classes stay 0 and 1."""
+        """The task with scaled rows and the inner model. Classes stay 0 and 1."""
         y = task.y
         if task.model.scales_target:
             y = self.y(y)
         public, x = PublicKnowledge(n=task.public.n), self.x(task.x)
-        x.setflags(write=False)  # so that the task takes it as it is
+        x.setflags(write=False)  # so that the task makes no copy
         return replace(task, model=task.model.inner, x=x, y=y, public=public)
 
     def parameters(self) -> dict[str, np.ndarray]:
@@ -145,35 +148,35 @@ class Frame:
 
 @dataclass(frozen=True)
 class FramedPosterior:
-    """A posterior for scaled rows, and the scaling. ``posterior``: any of ``models.posteriors``, of the inner model."""
+    """A posterior for scaled rows, and the scaling. ``posterior`` is a posterior of the inner model."""
 
     posterior: object
     frame: Frame
     kind: str = "framed"
 
     def parameters(self) -> dict[str, np.ndarray]:
-        name = np.frombuffer(self.posterior.kind.encode(), np.uint8)  # numbers only: an archive is compared as such
+        name = np.frombuffer(self.posterior.kind.encode(), np.uint8)  # archives are compared as arrays of numbers
         return {**self.frame.parameters(), "inner_kind": name, **self.posterior.parameters()}
 
     def predictive(self, x: np.ndarray, rng: np.random.Generator):
-        """Prediction of rows x (n, d), original units: class probabilities, or the target in original units."""
+        """The prediction for rows x (n, d) in original units: class probabilities, or the target in original units."""
         inner = self.posterior.predictive(self.frame.x(x), rng)
         f = self.frame
         return inner if (f.y_shift, f.y_scale) == (0.0, 1.0) else FramedPredictive(inner, f.y_shift, f.y_scale)
 
     def log_density(self, x: np.ndarray) -> np.ndarray:
-        """Log-density of rows x (n, d), original units (nats, per unit of the columns): (n,); for a mixture."""
+        """The log-density under a mixture of rows x (n, d) in original units: (n,), nats, per unit of the columns."""
         f = self.frame
         return self.posterior.log_density(f.x(x, clip=False)) - float(np.log(f.x_scale / f.stretch).sum())
 
     def sample(self, n: int, rng: np.random.Generator) -> np.ndarray:
-        """n draws of theta for scaled inputs, (n, D), of a regression (``models.unconstrained``)."""
+        """n draws of theta of a regression on scaled inputs, (n, D); see ``models.unconstrained``."""
         return self.posterior.sample(n, rng)
 
 
 @dataclass(frozen=True)
 class FramedPredictive:
-    """A prediction of the scaled target, read in original units: y = shift + scale u."""
+    """A prediction of the scaled target u, converted to original units: y = shift + scale u."""
 
     inner: object
     shift: float
@@ -188,12 +191,12 @@ class FramedPredictive:
         return self.scale**2 * np.asarray(self.inner.variance)
 
     def log_density(self, y: np.ndarray) -> np.ndarray:
-        """(n,), nats per unit of the target."""
+        """The log-density of targets (n,): (n,), nats, per unit of the target."""
         return self.inner.log_density((np.asarray(y) - self.shift) / self.scale) - math.log(self.scale)
 
 
 def load(kind: str, p: dict[str, np.ndarray]) -> FramedPosterior:
-    """Rebuild the posterior, and the one inside it, from its parameters. Raises KeyError for another kind."""
+    """Rebuild the posterior and its inner posterior from their parameters. Raises KeyError for another kind."""
     if kind != "framed":
         raise KeyError(f"models/bounded.py holds framed, not '{kind}'")
     inner = {k: v for k, v in p.items() if not k.startswith("frame_") and k != "inner_kind"}

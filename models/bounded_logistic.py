@@ -1,6 +1,6 @@
-"""Posteriors of logistic regression with a normal prior: a full Gaussian over theta = (w, b), and one point.
+"""Posteriors of logistic regression with a normal prior: a full Gaussian over theta = (w, b), and a point.
 
-Rows are those of the inner model (``models.logistic_regression_normal_prior``, no scaling): margin theta . [x, 1].
+Rows are those of ``models.logistic_regression_normal_prior`` without scaling, with margin theta . [x, 1].
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from models.unconstrained import Likelihood, Samples
 
 @dataclass(frozen=True)
 class LogisticGaussian(Samples):
-    """theta ~ N(mean, root root'); ``mean`` (D,), ``root`` (D, D)."""
+    """The posterior theta ~ N(mean, root root'), with ``mean`` (D,) and ``root`` (D, D)."""
 
     mean: np.ndarray
     root: np.ndarray
@@ -27,7 +27,7 @@ class LogisticGaussian(Samples):
 
     @property
     def covariance(self) -> np.ndarray:
-        """(D, D)."""
+        """The covariance, (D, D)."""
         return self.root @ self.root.T
 
     def parameters(self) -> dict[str, np.ndarray]:
@@ -49,7 +49,7 @@ class LogisticPoint:
         return {"theta": self.theta}
 
     def predictive(self, x: np.ndarray, rng: np.random.Generator | None = None) -> BernoulliPredictive:
-        """Class probabilities of rows x (n, D - 1)."""
+        """The class probabilities of rows x (n, D - 1)."""
         return BernoulliPredictive(np.asarray(x, dtype=np.float64) @ self.theta[:-1] + self.theta[-1])
 
 

@@ -1,4 +1,4 @@
-"""Three conjugate families with simulated data, in unconstrained parameters: the models of NA-DPVI's first table.
+"""Three conjugate families that simulate their own data, in unconstrained parameters: the models of NA-DPVI's table 1.
 
 ==================== ========================================== ==================================== ===============
 family               prior (default)                            likelihood                           theta
@@ -34,7 +34,7 @@ FAMILIES = {
 
 @dataclass(frozen=True)
 class ConjugateSimulator:
-    """A conjugate model of one column of data; everything here is public.
+    """A conjugate model of one column of data. All its fields are public.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class ConjugateSimulator:
         object.__setattr__(self, "prior", prior)
 
     def dimension(self, inputs: int = 1) -> int:
-        """D. Raises ValueError unless the data are one column."""
+        """The dimension D of theta. Raises ValueError unless the data have one column."""
         if inputs != 1:
             raise ValueError(f"conjugate_simulator: the rows have {inputs} columns; {self.family} has one")
         return len(self.prior) - 1 if self.family == "dirichlet_categorical" else 1
@@ -69,7 +69,7 @@ class ConjugateSimulator:
         return Likelihood(FAMILIES[self.family][0])
 
     def log_prior(self, theta: np.ndarray) -> np.ndarray:
-        """log density of theta (K, D) with the Jacobian of the transformation, (K,), nats."""
+        """The log prior density of theta (K, D), with the Jacobian of the transformation: (K,), nats."""
         p = self.prior
         if self.family == "gamma_exponential":
             rate = softplus(theta[:, 0])
@@ -97,11 +97,11 @@ class ConjugateSimulator:
         return self.to_unconstrained(_draw(self.family, np.array(self.prior), n, rng))
 
     def to_unconstrained(self, natural: np.ndarray) -> np.ndarray:
-        """lambda (n,), p (n,) or p (n, K) -> theta (n, D)."""
+        """Map lambda (n,), p (n,) or p (n, K) to theta (n, D)."""
         return _to_unconstrained(self.family, natural)
 
     def simulate(self, theta: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
-        """n rows (n, 1) of the likelihood at theta (D,)."""
+        """Draw n rows (n, 1) from the likelihood at theta (D,)."""
         if self.family == "gamma_exponential":
             return rng.exponential(1.0 / softplus(theta[0]), (n, 1))
         p = np.array([1 - expit(theta[0]), expit(theta[0])])
@@ -112,7 +112,7 @@ class ConjugateSimulator:
     def exact_posterior(self, x: np.ndarray) -> ConjugatePosterior:
         """The conjugate posterior given rows x (n, 1).
 
-        Raises ValueError for a row outside the support (the conjugate update means nothing there).
+        Raises ValueError for a row outside the support, where the conjugate update has no meaning.
         """
         self.dimension(x.shape[1])
         good = x[:, 0] >= 0
@@ -150,7 +150,7 @@ def _to_unconstrained(family: str, natural: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class ConjugatePosterior(Samples):
-    """The exact posterior, by the family and its conjugate parameters ((2,) or (K,))."""
+    """The exact posterior, given by the family and its conjugate parameters ``natural`` of shape (2,) or (K,)."""
 
     family: str
     natural: np.ndarray

@@ -1,10 +1,9 @@
-"""The parameters of any posterior by name: draws, and one point.
+"""Draws and a point estimate of the parameters of any posterior, as arrays by name.
 
-``predictive`` of every posterior predicts rows. These functions give the parameters themselves, as arrays by name. A
-regression has ``coef``, ``intercept`` and, if it is linear, ``noise_variance``, all in original units.
+A regression has ``coef``, ``intercept`` and, if it is linear, ``noise_variance``, all in original units.
 
-A point estimate has one value, and so has a method that releases one draw of a posterior. All its draws are equal, and
-:func:`is_point` says so: nobody should read their spread as certainty.
+A point estimate has only one value, and so has a method that releases one draw of a posterior. All its draws are equal.
+:func:`is_point` says so, because their missing spread does not mean certainty.
 """
 
 from __future__ import annotations
@@ -15,15 +14,15 @@ import numpy as np
 
 from models.unconstrained import softplus
 
-#: draws whose mean is :func:`point`; its Monte Carlo error is a 63rd of the posterior's standard deviation.
+#: number of draws in the mean of :func:`point`. The Monte Carlo error is a 63rd of the posterior's standard deviation.
 POINT_DRAWS = 4000
-#: kinds of posterior that have a spread and no ``sample``.
+#: kinds of posterior that have a spread but no ``sample``.
 _SPREAD = frozenset({"mixture_means", "network_moments", "network_monte_carlo", "network_ensemble"})
 _SPREAD |= {"classifier_mean_field"}
 
 
 def is_point(posterior: Any) -> bool:
-    """Does the posterior hold one value, without a spread?"""
+    """Whether the posterior is a single value without a spread."""
     if posterior.kind == "framed":
         return is_point(posterior.posterior)
     if posterior.kind == "linear_gaussian":
@@ -32,9 +31,9 @@ def is_point(posterior: Any) -> bool:
 
 
 def point(posterior: Any) -> dict[str, np.ndarray]:
-    """The posterior mean of each parameter by name, or the one value of a point estimate.
+    """The posterior mean of each parameter by name, or the single value of a point estimate.
 
-    The mean is that of ``POINT_DRAWS`` draws, the same ones at each call.
+    The mean is over ``POINT_DRAWS`` draws, which are the same at each call.
     """
     if is_point(posterior):
         return {name: v[0] for name, v in draws(posterior, 1, np.random.default_rng(0)).items()}
@@ -45,8 +44,8 @@ def draws(posterior: Any, n: int, rng: np.random.Generator) -> dict[str, np.ndar
     """n draws of each parameter by name, arrays whose first axis has length n.
 
     A mixture has ``weights``, ``means`` and ``covariances``, a network the arrays of its layers, and any other model
-    ``theta``. Regressions and mixtures are in original units, the others in those of their model. A posterior without
-    ``sample`` that is not named here is taken for a point estimate, whose value is ``parameters()``.
+    ``theta``. Regressions and mixtures are in original units, other models in their own units. Any other posterior
+    without ``sample`` counts as a point estimate, whose value is ``parameters()``.
     """
     kind, p = posterior.kind, posterior
     if kind == "framed":
@@ -73,7 +72,7 @@ def draws(posterior: Any, n: int, rng: np.random.Generator) -> dict[str, np.ndar
     return {name: np.repeat(np.asarray(value, dtype=np.float64)[None], n, axis=0) for name, value in one.items()}
 
 
-#: what a point estimate holds, for kinds whose ``parameters`` hold more than that.
+#: names of the values of a point estimate, for kinds whose ``parameters`` contain more than these.
 _VALUES = {
     "logistic_point": lambda p: {"coef": p.theta[:-1], "intercept": p.theta[-1]},
     "constant_gaussian": lambda p: {"intercept": p.location, "noise_variance": p.spread},
@@ -84,7 +83,7 @@ _VALUES = {
 
 
 def _named(theta: np.ndarray, likelihood: Any) -> dict[str, np.ndarray]:
-    """Draws of theta (n, D) by the names of a likelihood's parameters, inputs in original units."""
+    """Draws of theta (n, D), by the names of a likelihood's parameters, for inputs in original units."""
     if likelihood.name not in ("linear", "logistic"):
         return {"theta": theta}
     linear = likelihood.name == "linear"
@@ -107,7 +106,7 @@ def _linear_gaussian(p: Any, n: int, rng: np.random.Generator) -> dict[str, np.n
 
 
 def _original(inner: dict[str, np.ndarray], frame: Any) -> dict[str, np.ndarray]:
-    """Draws that are stated in the box (``models.bounded``), in original units."""
+    """Convert draws for scaled inputs (``models.bounded``) to original units."""
     out = dict(inner)
     if "intercept" in inner:
         out["intercept"] = frame.y_shift + frame.y_scale * inner["intercept"]

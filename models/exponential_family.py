@@ -1,9 +1,9 @@
 """Exponential families with their conjugate priors: Beta-Bernoulli, Dirichlet-categorical, mean of a Gaussian.
 
-Notation of Geumlek, Song & Chaudhuri 2017, section 3.1: p(x | theta) = h(x) exp(S(x) . theta - A(theta)), prior and
-posterior p(theta | eta) = exp((theta, -A(theta)) . eta - C(eta)), so that rows x_1, ..., x_n turn eta into
-eta + sum (S(x_i), 1). The last coordinate of eta is the number of observations that it is worth; eta is
-*normalizable* where the log-partition function C is finite. All divergences are in nats.
+The notation is that of Geumlek, Song & Chaudhuri 2017, section 3.1. The likelihood is p(x | theta) = h(x) exp(S(x) .
+theta - A(theta)). Prior and posterior are p(theta | eta) = exp((theta, -A(theta)) . eta - C(eta)), so that rows x_1,
+..., x_n turn eta into eta + sum (S(x_i), 1). The last coordinate of eta is its equivalent number of observations. eta
+is *normalizable* if the log-partition function C is finite. All divergences are in nats.
 
 =========================  ==================================  ============================  =======================
 family                     S(x)                                eta                           usual parameters
@@ -13,8 +13,8 @@ family                     S(x)                                eta              
 ``gaussian_mean``          x clipped to [-clip, clip]          (s, k), theta = mean / var    N(s / k, variance / k)
 =========================  ==================================  ============================  =======================
 
-Clipping makes the statistic of ``gaussian_mean`` bounded; it is part of the model, not a silent repair: the posterior
-is that of the clipped rows, and so is the guarantee.
+Clipping bounds the statistic of ``gaussian_mean``. It is part of the model: the posterior and the guarantee are those
+of the clipped rows.
 """
 
 from __future__ import annotations
@@ -40,37 +40,37 @@ class Family(Protocol):
 
     @property
     def diameter(self) -> float:
-        """Largest L2 distance of two statistics, Delta."""
+        """The largest L2 distance Delta between the statistics of two rows."""
 
     def statistic(self, x: np.ndarray, *, fractional: bool = False) -> np.ndarray:
-        """S(x) of rows x, shape (n, k). Raises ValueError for a row outside the support."""
+        """The statistics S(x) of rows x, (n, k). Raises ValueError for a row outside the support."""
 
     def project(self, total: np.ndarray, n: int) -> np.ndarray:
-        """The point nearest to ``total`` (..., k) that n statistics can add up to."""
+        """The nearest point to ``total`` (..., k) that is a possible sum of n statistics."""
 
     def normalizable(self, eta: np.ndarray) -> np.ndarray:
-        """Is C(eta) finite? Shape (...)."""
+        """Whether C(eta) is finite. Shape (...)."""
 
     def log_partition(self, eta: np.ndarray) -> np.ndarray:
-        """C(eta), ``inf`` where eta is not normalizable. Shape (...)."""
+        """C(eta), or ``inf`` if eta is not normalizable. Shape (...)."""
 
     def mean(self, eta: np.ndarray) -> np.ndarray:
-        """Gradient of C, the expectation of (theta, -A(theta)). Shape of eta."""
+        """The gradient of C, which is the expectation of (theta, -A(theta)). It has the shape of eta."""
 
     def sample(self, rng: np.random.Generator, eta: np.ndarray) -> np.ndarray:
         """One draw of theta for each eta, shape (..., k)."""
 
     def renyi(self, order: float, p: np.ndarray, q: np.ndarray) -> np.ndarray:
-        """Renyi divergence of order >= 1 (1: Kullback-Leibler) of p(theta | p) from p(theta | q), in closed form."""
+        """The Renyi divergence of p(theta | p) from p(theta | q) in closed form, order >= 1 (1: Kullback-Leibler)."""
 
     def kl(self, p: np.ndarray, q: np.ndarray) -> np.ndarray:
-        """Kullback-Leibler divergence in closed form."""
+        """The Kullback-Leibler divergence in closed form."""
 
     def log_likelihood(self, theta: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """log p(x_i | theta) of rows x for one theta (k,), shape (n,), nats."""
+        """log p(x_i | theta) of rows x for one theta (k,): (n,), nats."""
 
     def value(self, theta: np.ndarray) -> np.ndarray:
-        """The usual parameter: probability of a 1 (), of each category (d,), or the mean ()."""
+        """The usual parameter: the probability of a 1 (), the probabilities of the categories (d,), or the mean ()."""
 
 
 def check_order(order: float) -> float:
@@ -83,10 +83,11 @@ def check_order(order: float) -> float:
 
 
 def renyi(law: Family, order: float, p: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """Renyi divergence of two members of one family by Observation 7, ``inf`` where its argument is not normalizable.
+    """The Renyi divergence of two members of one family, by Observation 7 of Geumlek et al. 2017.
 
-    [C(order p + (1 - order) q) - order C(p)] / (order - 1) + C(q); at order 1 its limit C(q) - C(p) - (q - p) . grad
-    C(p). Raises ValueError for an order below 1 and where p or q is not normalizable.
+    It is [C(order p + (1 - order) q) - order C(p)] / (order - 1) + C(q), or ``inf`` if order p + (1 - order) q is not
+    normalizable. At order 1 it is the limit C(q) - C(p) - (q - p) . grad C(p). Raises ValueError for an order below 1,
+    and if p or q is not normalizable.
     """
     order = check_order(order)
     p, q = _checked_pair(law, p, q)
@@ -97,9 +98,9 @@ def renyi(law: Family, order: float, p: np.ndarray, q: np.ndarray) -> np.ndarray
 
 
 def log_gamma_variates(rng: np.random.Generator, shape: np.ndarray) -> np.ndarray:
-    """Logarithms of Gamma(shape, 1) draws, finite also where the draw itself would underflow.
+    """Logarithms of Gamma(shape, 1) draws, which are finite even if the draw itself would underflow.
 
-    G(a) = G(a + 1) U^(1 / a) in distribution.
+    G(a) and G(a + 1) U^(1 / a) have the same distribution.
     """
     shape = np.asarray(shape, dtype=np.float64)
     return np.log(rng.standard_gamma(shape + 1.0)) + np.log1p(-rng.random(shape.shape)) / shape
@@ -142,7 +143,7 @@ class DirichletCategorical:
         return (x == np.arange(d - 1)).astype(np.float64)
 
     def project(self, total: np.ndarray, n: int) -> np.ndarray:
-        """Nearest point of {t >= 0, sum t <= n} (projection on a simplex: Held, Wolfe & Crowder 1974); (..., k)."""
+        """The nearest point of {t >= 0, sum t <= n}, (..., k), by projection on a simplex (Held et al. 1974)."""
         total = np.asarray(total, dtype=np.float64)
         positive = np.maximum(total, 0.0)
         u = -np.sort(-total, axis=-1)
@@ -168,9 +169,10 @@ class DirichletCategorical:
         return g[..., :-1] - g[..., -1:]
 
     def renyi(self, order: float, p: np.ndarray, q: np.ndarray) -> np.ndarray:
-        """[ln B(order a + (1 - order) c) - order ln B(a)] / (order - 1) + ln B(c) for Dirichlet(a), Dirichlet(c).
+        """The Renyi divergence of Dirichlet(a) from Dirichlet(c), with B the multivariate Beta function.
 
-        The absolute error is about 1e-15 |ln B| / (order - 1); see the engine's ``guarantee`` for small divergences.
+        It is [ln B(order a + (1 - order) c) - order ln B(a)] / (order - 1) + ln B(c). The absolute error is about
+        1e-15 |ln B| / (order - 1). See the engine's ``guarantee`` for small divergences.
         """
         order = check_order(order)
         a, c = map(self.concentrations, _checked_pair(self, p, q))
@@ -215,7 +217,7 @@ class BetaBernoulli(DirichletCategorical):
     name: ClassVar[str] = "beta_bernoulli"
 
     def statistic(self, x: np.ndarray, *, fractional: bool = False) -> np.ndarray:
-        """Rows are one column of 0 and 1; ``fractional``: of numbers in [0, 1], values of a query (section 3.4)."""
+        """The statistics of one column of 0 and 1. ``fractional`` allows numbers in [0, 1], as of section 3.4."""
         if x.shape[1] != 1:
             raise ValueError(f"{self.name}: rows of {x.shape[1]} columns; give one column")
         if fractional:
@@ -225,7 +227,7 @@ class BetaBernoulli(DirichletCategorical):
         return x.copy()
 
     def log_likelihood(self, theta: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """x log rho + (1 - x) log(1 - rho), also for x between 0 and 1 (a cross-entropy)."""
+        """x log rho + (1 - x) log(1 - rho). For x between 0 and 1 it is a cross-entropy."""
         return self._log_likelihood(theta, self.statistic(x, fractional=True))
 
     def value(self, theta: np.ndarray) -> np.ndarray:
@@ -234,7 +236,7 @@ class BetaBernoulli(DirichletCategorical):
 
 @dataclass(frozen=True)
 class GaussianMean:
-    """N(mean, variance) with known variance and a Gaussian prior on the mean; rows clipped to [-clip, clip]."""
+    """N(mean, variance) with known variance and a Gaussian prior on the mean. Rows are clipped to [-clip, clip]."""
 
     variance: float
     clip: float
@@ -245,7 +247,7 @@ class GaussianMean:
         return 2.0 * self.clip
 
     def statistic(self, x: np.ndarray, *, fractional: bool = False) -> np.ndarray:
-        """Rows are one column of real numbers; the statistic is the clipped number."""
+        """The clipped numbers of one column."""
         if x.shape[1] != 1 or fractional:
             raise ValueError(f"{self.name}: rows of {x.shape[1]} columns; give one column of numbers")
         return np.clip(x, -self.clip, self.clip)
@@ -273,9 +275,10 @@ class GaussianMean:
         return (centre + np.sqrt(variance) * rng.standard_normal(np.shape(centre)))[..., None]
 
     def renyi(self, order: float, p: np.ndarray, q: np.ndarray) -> np.ndarray:
-        """ln(s2 / s1) + ln(s2^2 / v) / (2 (order - 1)) + order (m1 - m2)^2 / (2 v), v = order s2^2 + (1 - order) s1^2.
+        """The Renyi divergence of N(m1, s1^2) from N(m2, s2^2).
 
-        ``inf`` where v <= 0.
+        It is ln(s2 / s1) + ln(s2^2 / v) / (2 (order - 1)) + order (m1 - m2)^2 / (2 v) with v = order s2^2 + (1 - order)
+        s1^2, or ``inf`` if v <= 0.
         """
         order = check_order(order)
         if order == 1:
@@ -292,7 +295,7 @@ class GaussianMean:
         return 0.5 * (np.log(v2 / v1) + v1 / v2 - 1 + (m1 - m2) ** 2 / v2)
 
     def log_likelihood(self, theta: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """log N(x_i; mean, variance) of the rows as they are: what is scored is not clipped."""
+        """log N(x_i; mean, variance) of the rows without clipping, for scores."""
         return -0.5 * ((x[:, 0] - self.value(theta)) ** 2 / self.variance + math.log(2 * math.pi * self.variance))
 
     def value(self, theta: np.ndarray) -> np.ndarray:
@@ -309,22 +312,23 @@ class GaussianMean:
         return eta[..., 0] / precision, 1.0 / precision
 
 
-#: name of a family -> its class; the order is that of the numbers in an archive of a ParameterSample.
+#: name of a family -> its class; the archive of a ParameterSample stores a family as its position here.
 FAMILIES = {c.name: c for c in (BetaBernoulli, DirichletCategorical, GaussianMean)}
 
 
 @dataclass(frozen=True)
 class ExponentialFamily:
-    """A family with a conjugate prior; everything here is public.
+    """A family with a conjugate prior. All its fields are public.
 
     Parameters
     ----------
     family : "beta_bernoulli", "dirichlet_categorical" or "gaussian_mean".
-    prior : eta0, natural parameters (see the module): (6, 18) is Beta(6, 12). For gaussian_mean (mean k, k) with
-        k = precision x variance, the number of observations that the prior is worth.
-    public : sum of (S(x), 1) over public rows, added to the prior (Geumlek, Song & Chaudhuri 2017, section 3.3);
-        empty: none. :meth:`with_public_rows` adds rows.
-    variance : of one observation of gaussian_mean, data units squared. clip : bound of |x| there, data units.
+    prior : the natural parameters eta0 (see the module): (6, 18) is Beta(6, 12). For gaussian_mean it is (mean k, k)
+        with k = precision x variance, the equivalent number of observations of the prior.
+    public : sum of (S(x), 1) over public rows, which is added to the prior (Geumlek, Song & Chaudhuri 2017, section
+        3.3). Empty if there are none. :meth:`with_public_rows` adds rows.
+    variance : variance of one observation of gaussian_mean, in data units squared.
+    clip : bound of |x| of gaussian_mean, in data units.
     """
 
     family: str
@@ -375,28 +379,28 @@ class ExponentialFamily:
 
     @property
     def natural(self) -> np.ndarray:
-        """eta0 with the public rows in it."""
+        """The natural parameters of the prior, with the public rows added."""
         return np.array(self.prior) + (np.array(self.public) if self.public else 0.0)
 
     def with_public_rows(self, x: np.ndarray) -> ExponentialFamily:
-        """The model with public rows x (n, ...) added to its prior; they must not be among the private ones."""
+        """The model with public rows x (n, ...) added to its prior. They must not be among the private rows."""
         total = self.law.statistic(np.asarray(x, dtype=np.float64)).sum(axis=0)
         before = np.array(self.public) if self.public else 0.0
         return replace(self, public=tuple(np.append(total, float(len(x))) + before))
 
     @classmethod
     def beta_bernoulli(cls, a: float, b: float) -> ExponentialFamily:
-        """Prior Beta(a, b)."""
+        """The model with prior Beta(a, b)."""
         return cls("beta_bernoulli", (a, a + b))
 
     @classmethod
     def dirichlet_categorical(cls, concentrations: Sequence[float]) -> ExponentialFamily:
-        """Prior Dirichlet(concentrations)."""
+        """The model with prior Dirichlet(concentrations)."""
         return cls("dirichlet_categorical", tuple(DirichletCategorical(len(concentrations)).natural(concentrations)))
 
     @classmethod
     def gaussian_mean(cls, mean: float, precision: float, variance: float, clip: float) -> ExponentialFamily:
-        """Prior N(mean, 1 / precision) on the mean of N(mean, variance)."""
+        """The model with prior N(mean, 1 / precision) on the mean of a Gaussian with known ``variance``."""
         worth = precision * variance
         return cls("gaussian_mean", (mean * worth, worth), variance=variance, clip=clip)
 
@@ -424,15 +428,15 @@ class ParameterSample:
         return self.law.log_likelihood(self.theta, np.asarray(x, dtype=np.float64))
 
     def predictive(self, x: np.ndarray, rng: np.random.Generator | None = None) -> np.ndarray:
-        """The same as :meth:`log_density` (the contract's name for it)."""
+        """The same as :meth:`log_density`, under the name that all posteriors have."""
         return self.log_density(x)
 
 
 def statistic_of(task: Task, *, fractional: bool = False) -> np.ndarray:
-    """S(x) of the training rows, (n, k), checked.
+    """The statistics S(x) of the training rows, (n, k), after checks.
 
-    Raises ValueError for a task without rows, a number of rows that is not the public one (the guarantee is for that),
-    or a row outside the support (never clipped in silence).
+    Raises ValueError for a task without rows, for a number of rows that differs from the public one, for which the
+    guarantee holds, and for a row outside the support, which is never clipped silently.
     """
     if task.n < 1 or task.public.n < 1:
         raise ValueError(f"{task.name}: an exponential family needs at least 1 training row, got {task.n}")

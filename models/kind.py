@@ -1,11 +1,11 @@
-"""All that the suite must know about a kind of model: one record, in the kind's own file.
+"""The record of a kind of model: everything that the suite must know about it, in the kind's own file.
 
-A file of ``models/`` that brings a kind of model says ``KIND = Kind(...)``; for several, ``KINDS = (Kind(...), ...)``.
-The records are found by scanning that folder, so that a new kind is one file and no other change. A posterior that
-several kinds share is named where it lives, by ``POSTERIORS = (Class, ...)``.
+A file of ``models/`` declares a kind of model by ``KIND = Kind(...)``, or several by ``KINDS = (Kind(...), ...)``. The
+records are found by scanning that folder, so a new kind needs one new file and no other change. A file whose posteriors
+are shared by several kinds names them by ``POSTERIORS = (Class, ...)``.
 
-A function above ``models/``, such as a scorer, is named by a text ``"module:function"`` and imported at its first use:
-listing the kinds imports neither torch, jax, numba nor ``scipy.stats``.
+A function outside of ``models/``, such as a scorer, is named by a text ``"module:function"`` and imported at its first
+use. So listing the kinds imports neither torch, jax, numba nor ``scipy.stats``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any
 from models.task import Task
 
 TARGETS = ("regression", "classification", "density")
-#: the exact posterior in closed form: ``exact_posterior(x, y)`` of the model.
+#: the exact posterior has a closed form, ``exact_posterior(x, y)`` of the model.
 CONJUGATE = "conjugate"
 
 
@@ -32,24 +32,24 @@ class Kind:
 
     Parameters
     ----------
-    name : as ``kind`` of the model and of experiment files.
+    name : the ``kind`` of the model and of experiment files.
     model : the model's class, a frozen dataclass (``models.task.Model``).
-    scorer : ``"module:function"``, what one fit is scored by: takes an ``evaluation.case.Case``, gives metric ->
-        (value, unit), raises ValueError where a number is not finite.
+    scorer : ``"module:function"`` that scores one fit. It takes an ``evaluation.case.Case``, returns metric -> (value,
+        unit), and raises ValueError if a number is not finite.
     tiny : name of a case -> function of (number of rows, seed) that gives a synthetic task with documented ranges.
-        Tests try every method on them, and the audit every private one. The first case has the name of the kind.
+        Tests run every method on these tasks, and the audit every private one. The first case has the kind's name.
     posteriors : classes of posterior that come with this kind. The module of each has ``load(kind, parameters)``, which
-        rebuilds it from what its ``parameters()`` gave.
-    target : "regression", "classification", or "density": rows without a target, and none is shown to a method.
-    draws : ``"module:function"``, what the scores need many draws of a posterior for: takes a case, gives the array
-        that ``workflow.draws`` keeps and the scorer then finds in the case; "" where scores need no such step.
-    diagnostics : are the diagnostics of a fit (``evaluation.metrics.DIAGNOSTICS``) kept beside its scores?
-    exact : where the exact posterior comes from to which distances are measured: ``CONJUGATE``, or the name of the
-        method whose draws take its place; "" where there is none.
+        rebuilds it from its ``parameters()``.
+    target : "regression", "classification", or "density" for rows without a target.
+    draws : ``"module:function"`` that computes an array from many draws of a posterior. It takes a case.
+        ``workflow.draws`` stores the array, and the scorer finds it in the case. "" if scores need no such step.
+    diagnostics : whether the diagnostics of a fit (``evaluation.metrics.DIAGNOSTICS``) are stored with its scores.
+    exact : the source of the exact posterior to which distances are measured: ``CONJUGATE``, or the name of a method
+        whose draws replace it. "" if there is none.
     references : methods without privacy with which the private ones are compared: the exact posterior if there is one.
-    unaudited : cases of ``tiny`` that take no part in the audit, whose neighbours have rows of any value.
+    unaudited : cases of ``tiny`` that the audit leaves out, because its neighbours have rows of any value.
 
-    Raises ValueError where a field does not fit the others; the message names the kind.
+    Raises ValueError if a field contradicts the others. The message names the kind.
     """
 
     name: str
@@ -80,18 +80,18 @@ class Kind:
 
     @property
     def modules(self) -> tuple[str, ...]:
-        """Modules that hold the model, its posteriors and what it is scored by: roots of what its scores rest on."""
+        """The modules of the model, its posteriors and its scorer, on whose code its scores depend."""
         named = [d.partition(":")[0] for d in (self.draws, self.scorer) if d]
         classes = [c.__module__ for c in (self.model, *self.posteriors)]
         return tuple(dict.fromkeys([*classes, "models.posteriors", *named]))
 
     def score(self, case) -> dict[str, tuple[float, str]]:
-        """metric -> (value, unit) of one fit, an ``evaluation.case.Case``. Raises ValueError, see ``scorer``."""
+        """Score one fit, an ``evaluation.case.Case``: metric -> (value, unit). Raises ValueError as ``scorer`` does."""
         return resolve(self.scorer)(case)
 
 
 def resolve(name: str) -> Callable[..., Any]:
-    """The function of a text ``"module:function"``. Raises ImportError or AttributeError where there is none."""
+    """The function of a text ``"module:function"``. Raises ImportError or AttributeError if it does not exist."""
     module, _, function = name.partition(":")
     return getattr(importlib.import_module(module), function)
 
@@ -120,7 +120,7 @@ def _kinds() -> Mapping[str, Kind]:
 
 @cache
 def posteriors() -> Mapping[str, type]:
-    """Kind of posterior -> its class, of all records and of all ``POSTERIORS``. Raises TypeError for a name twice."""
+    """Kind of posterior -> its class, from all records and all ``POSTERIORS``. Raises TypeError for a repeated name."""
     classes = [c for record in _kinds().values() for c in record.posteriors]
     classes += [c for module in _modules() for c in getattr(module, "POSTERIORS", ())]
     found: dict[str, type] = {}
@@ -132,12 +132,12 @@ def posteriors() -> Mapping[str, type]:
 
 
 def kinds() -> list[str]:
-    """Names of all kinds of model, sorted."""
+    """The names of all kinds of model, sorted."""
     return sorted(_kinds())
 
 
 def kind(name: str) -> Kind:
-    """The record of a kind of model. Raises KeyError that lists the known ones."""
+    """The record of a kind of model. Raises KeyError, which lists the known ones."""
     try:
         return _kinds()[name]
     except KeyError:
@@ -145,7 +145,7 @@ def kind(name: str) -> Kind:
 
 
 def tiny_cases() -> dict[str, Callable[[int, int], Task]]:
-    """The tiny tasks of all kinds: name of a case -> function of (rows, seed). Raises TypeError for a name twice."""
+    """The tiny tasks of all kinds: name of a case -> function of (rows, seed). Raises TypeError for a repeated name."""
     found: dict[str, Callable[[int, int], Task]] = {}
     for record in map(kind, kinds()):
         if twice := sorted(set(found) & set(record.tiny)):

@@ -1,6 +1,6 @@
 """Posteriors of linear regression with unknown noise in which weights and noise variance are independent.
 
-theta = (w, log(e^v - 1)), the bias the last entry of w, as in ``models.linear_regression_unknown_noise``.
+theta = (w, log(e^v - 1)), with the bias as the last entry of w, as in ``models.linear_regression_unknown_noise``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from models.unconstrained import Likelihood, Samples, inverse_softplus
 
 @dataclass(frozen=True)
 class NormalTimesInverseGamma(NormalInverseGamma):
-    """w ~ N(mean, (L L')^-1) and v ~ InvGamma(shape, scale); ``mean`` (p,), ``factor`` L lower triangular (p, p)."""
+    """w ~ N(mean, (L L')^-1) and v ~ InvGamma(shape, scale). ``mean``: (p,); ``factor``: L, lower triangular (p, p)."""
 
     kind: str = "normal_times_inverse_gamma"
 
@@ -28,7 +28,7 @@ class NormalTimesInverseGamma(NormalInverseGamma):
 
 @dataclass(frozen=True)
 class NormalTimesLogNormal(Samples):
-    """w ~ N(mean, diag(sd^2)) and log v ~ N(log_variance, log_variance_sd^2); ``mean``, ``sd``: (p,)."""
+    """w ~ N(mean, diag(sd^2)) and log v ~ N(log_variance, log_variance_sd^2). ``mean`` and ``sd``: (p,)."""
 
     mean: np.ndarray
     sd: np.ndarray

@@ -1,6 +1,6 @@
 """Bayesian linear regression with known noise, and the two Gaussian posteriors of the baselines.
 
-y | x, w ~ N(w . [x; 1], noise_variance); w ~ N(0, I / prior_precision), the bias included. The posterior is exact
+y | x, w ~ N(w . [x; 1], noise_variance) and w ~ N(0, I / prior_precision), including the bias. The posterior is exact
 (Bishop, Pattern Recognition and Machine Learning, 2006, eq. 3.53 and 3.54; predictive eq. 3.58 and 3.59).
 """
 
@@ -24,7 +24,7 @@ class LinearRegression:
 
     Parameters
     ----------
-    prior_precision : of every weight and of the bias, in 1 / (scaled target per scaled input)^2.
+    prior_precision : prior precision of every weight and of the bias, in 1 / (scaled target per scaled input)^2.
     noise_variance : variance of the observation noise, in scaled target^2.
     """
 
@@ -60,11 +60,11 @@ class LinearGaussian:
         return p
 
     def predictive(self, x: np.ndarray, rng: np.random.Generator | None = None) -> GaussianPredictive:
-        """N(w . [x; 1], [x; 1]' S [x; 1] + noise) a row, for x (n, d) in original units."""
+        """N(w . [x; 1], [x; 1]' S [x; 1] + noise) per row, for x (n, d) in original units."""
         x1 = with_bias(self.scale.x(x))
         variance = np.full(len(x1), self.noise_variance)
         if self.covariance is not None:
-            # rounding can take a quadratic form a hair below 0 where the posterior is sharp
+            # if the posterior is narrow, rounding can make a quadratic form slightly negative
             variance += np.maximum(np.einsum("ni,ij,nj->n", x1, self.covariance, x1), 0.0)
         s = self.scale
         return GaussianPredictive(x1 @ self.weights * s.y_scale + s.y_shift, variance * s.y_scale**2)
@@ -72,7 +72,7 @@ class LinearGaussian:
 
 @dataclass(frozen=True)
 class ConstantGaussian:
-    """The same N(location, spread) for every row, in original units of the target (spread is a variance)."""
+    """The same N(location, spread) for every row, in original units of the target. ``spread`` is a variance."""
 
     location: float
     spread: float
@@ -93,10 +93,10 @@ def with_bias(x: np.ndarray) -> np.ndarray:
 def exact_posterior(
     model: LinearRegression, x: np.ndarray, y: np.ndarray, scale: Standardiser | None = None
 ) -> LinearGaussian:
-    """The conjugate posterior of ``model`` given x (n, d) and y (n,) in original units; n = 0 gives the prior.
+    """The conjugate posterior of ``model`` given x (n, d) and y (n,) in original units. For n = 0 it is the prior.
 
-    ``scale`` maps to the units in which the model is stated; without it the original units are meant.
-    Raises ValueError where the shapes do not agree.
+    ``scale`` maps to the units of the model; by default these are the original units. Raises ValueError if the shapes
+    do not agree.
     """
     if x.ndim != 2 or y.shape != (len(x),):
         raise ValueError(f"linear_regression: x has shape {x.shape} and y {y.shape}; give (n, d) and (n,)")

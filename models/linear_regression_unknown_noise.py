@@ -1,8 +1,8 @@
 """Bayesian linear regression with unknown noise: y ~ N(w . [x, 1], v), v ~ InvGamma(a, b), w | v ~ N(0, v / p I).
 
-Parameters in unconstrained form: theta = (w, log(e^v - 1)), the bias the last entry of w. Defaults are those of
-NA-DPVI's 10-dimensional experiment: a = 20, b = 0.5, p = 1/4 (Alrawajfeh, Jalko & Honkela 2025, as their code has
-it). The posterior is normal-inverse-gamma (Bishop 2006, exercise 3.12).
+The unconstrained parameters are theta = (w, log(e^v - 1)), with the bias as the last entry of w. The defaults a = 20,
+b = 0.5 and p = 1/4 are those of NA-DPVI's 10-dimensional experiment (Alrawajfeh, Jalko & Honkela 2025, from their
+code). The posterior is normal-inverse-gamma (Bishop 2006, exercise 3.12).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from models.unconstrained import Likelihood, Samples, inverse_softplus, softplus
 
 @dataclass(frozen=True)
 class LinearRegressionUnknownNoise:
-    """Everything here is public.
+    """Linear regression with unknown noise. All its fields are public.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class LinearRegressionUnknownNoise:
                 raise ValueError(f"linear_regression_unknown_noise: {key} = {value}; give a finite number above 0")
 
     def dimension(self, inputs: int) -> int:
-        """D: the weights, the bias and the noise variance."""
+        """The dimension D of theta: the weights, the bias and the noise variance."""
         return inputs + 2
 
     @property
@@ -49,7 +49,7 @@ class LinearRegressionUnknownNoise:
         return Likelihood("linear")
 
     def log_prior(self, theta: np.ndarray) -> np.ndarray:
-        """log density of theta (K, D) with the Jacobian of the transformation, (K,), nats."""
+        """The log prior density of theta (K, D), with the Jacobian of the transformation: (K,), nats."""
         w, last = theta[:, :-1], theta[:, -1]
         v, p = softplus(last), w.shape[1]
         a, b = self.shape, self.scale
@@ -72,20 +72,20 @@ class LinearRegressionUnknownNoise:
         return np.concatenate([w, inverse_softplus(v)], axis=1)
 
     def simulate(self, theta: np.ndarray, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """n rows x ~ N(0, I) of D - 2 inputs, and their targets (n,), at theta (D,)."""
+        """Simulate n rows x ~ N(0, I) of D - 2 inputs and their targets (n,) at theta (D,)."""
         x = rng.standard_normal((n, len(theta) - 2))
         noise = math.sqrt(softplus(theta[-1])) * rng.standard_normal(n)
         return x, self.likelihood.design(x) @ theta[:-1] + noise
 
     def exact_posterior(self, x: np.ndarray, y: np.ndarray) -> NormalInverseGamma:
-        """Given rows x (n, d) and targets y (n,); n = 0 gives the prior."""
+        """The posterior given rows x (n, d) and targets y (n,). For n = 0 it is the prior."""
         design = self.likelihood.design(x)
         return self.posterior_given_moments(design.T @ design, design.T @ y, float(y @ y), len(y))
 
     def posterior_given_moments(self, xx: np.ndarray, xy: np.ndarray, yy: float, n: int) -> NormalInverseGamma:
-        """Given X'X (p, p), X'y (p,) and y'y of n rows, bias included.
+        """The posterior given X'X (p, p), X'y (p,) and y'y of n rows, including the bias.
 
-        Raises numpy.linalg.LinAlgError where X'X + p I is not positive definite (noisy moments).
+        Raises numpy.linalg.LinAlgError if X'X plus the prior precision is not positive definite, as with noisy moments.
         """
         precision = xx + self.precision * np.eye(len(xy))
         factor = np.linalg.cholesky(precision)
@@ -95,7 +95,7 @@ class LinearRegressionUnknownNoise:
 
 @dataclass(frozen=True)
 class NormalInverseGamma(Samples):
-    """v ~ InvGamma(shape, scale), w | v ~ N(mean, v (L L')^-1); ``mean`` (p,), ``factor`` L lower triangular (p, p)."""
+    """v ~ InvGamma(shape, scale) and w | v ~ N(mean, v (L L')^-1). ``mean``: (p,); ``factor``: L, triangular (p, p)."""
 
     mean: np.ndarray
     factor: np.ndarray

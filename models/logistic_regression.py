@@ -1,17 +1,17 @@
 """Bayesian logistic regression without intercept: y in {0, 1}, P(y = 1 | w, x) = 1 / (1 + exp(-w . x)).
 
-The prior is N(0, I / (n beta)) with n the public number of training rows (Geumlek, Song & Chaudhuri 2017, section 4):
-its precision grows with n, and beta is the prior precision a row. Rows have L2 norm at most ``norm_bound``: the privacy
-of a draw from the posterior rests on it.
+The prior is N(0, I / (n beta)) with n the public number of training rows (Geumlek, Song & Chaudhuri 2017, section 4).
+Its precision grows with n, and beta is the prior precision per row. Rows have L2 norm at most ``norm_bound``, on which
+the privacy of a draw from the posterior depends.
 
-How original units become such rows is part of the model (``scaling``):
+The model says how original units are scaled to such rows (``scaling``):
 
-``none``    rows as they are; a row that is longer than ``norm_bound`` is refused.
-``public``  each input to [-1/2, 1/2] by its documented or declared range, then each row to norm ``norm_bound``. Both
-            are maps of one row alone, so nothing leaks; a value outside its range is mapped by the same line, not
-            clipped.
-``data``    the same with the smallest and largest value of the training rows (as published): these are private
-            numbers, and the map is released with the weights. Not private; a method says so in its list of leaks.
+``none``    Rows are not scaled. A row that is longer than ``norm_bound`` is refused.
+``public``  Each input is scaled to [-1/2, 1/2] by its documented or declared range, then each row to norm
+            ``norm_bound``. Each row is mapped by itself, so nothing leaks. A value outside its range is mapped by the
+            same line, not clipped.
+``data``    The same with the smallest and largest value of the training rows, as published. These are private numbers,
+            and the map is released with the weights. This is not private, and a method says so in its list of leaks.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from models.kind import Kind
 from models.task import PublicKnowledge, Task
 
 SCALINGS = ("none", "public", "data")
-#: what rounding may add to a norm, as a share of ``norm_bound``.
+#: tolerance of a norm for rounding, as a share of ``norm_bound``.
 ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
 class LogisticRegression:
-    """Everything here is public.
+    """Logistic regression without intercept. All its fields are public.
 
     Parameters
     ----------
-    beta0 : prior precision a row; the prior of a weight is N(0, 1 / (n beta0)) (the paper's experiments: 1e-3).
-    norm_bound : c, bound of the L2 norm of a row (the paper's experiments: 1).
+    beta0 : prior precision per row, 1e-3 in the paper's experiments. The prior of a weight is N(0, 1 / (n beta0)).
+    norm_bound : bound c of the L2 norm of a row, 1 in the paper's experiments.
     scaling : "none", "public" or "data", see the module.
     declared_bounds : (column, lower, upper) for inputs without a documented range, fixed before the rows were seen;
         used by "public" only.
@@ -70,9 +70,10 @@ class LogisticRegression:
 
 @dataclass(frozen=True)
 class RowScaling:
-    """x -> norm_bound u / |u| with u = (x - shift) rate - 1/2; the identity where ``rate`` is empty.
+    """The map x -> norm_bound u / |u| with u = (x - shift) rate - 1/2, or the identity if ``rate`` is empty.
 
-    ``shift``, ``rate``: (d,); rate 0 for an input that is constant in the training rows. A row with u = 0 stays 0.
+    ``shift``, ``rate``: (d,). The rate is 0 for an input that is constant in the training rows. A row with u = 0 stays
+    0.
     """
 
     shift: np.ndarray
@@ -89,9 +90,9 @@ class RowScaling:
 
 
 def row_scaling(model: LogisticRegression, x: np.ndarray, public: PublicKnowledge) -> RowScaling:
-    """The map that the model's ``scaling`` asks for; x: (n, d), original units, looked at by "data" only.
+    """The map of the model's ``scaling``. Only "data" reads the rows x (n, d), in original units.
 
-    Raises ValueError for scaling "public" where an input has neither a documented nor a declared range.
+    Raises ValueError for scaling "public" if an input has neither a documented nor a declared range.
     """
     d = x.shape[1]
     if model.scaling == "none":
@@ -125,10 +126,10 @@ class TrainingRows(NamedTuple):
 
 
 def rows_of(task: Task) -> TrainingRows:
-    """Scaled training rows and their map, checked.
+    """The scaled training rows and their map, after checks.
 
     Raises ValueError for a task without rows or targets, a target that is not 0 or 1, or a row whose norm is above the
-    bound (never clipped: the guarantee would not cover the row that the caller meant).
+    bound. Such a row is never clipped, because the fit would be for another row than the caller meant.
     """
     model = task.model
     if task.n < 1 or task.public.n < 1:
@@ -151,7 +152,7 @@ def rows_of(task: Task) -> TrainingRows:
 
 
 def signed_rows(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """z = (2 y - 1) x, (n, d): the log-likelihood of w is -sum log(1 + exp(-z . w))."""
+    """The signed rows z = (2 y - 1) x, (n, d). The log-likelihood of w is -sum log(1 + exp(-z . w))."""
     return np.ascontiguousarray(x * (2.0 * y - 1.0)[:, None])
 
 
@@ -160,8 +161,10 @@ def potential(w: np.ndarray, z: np.ndarray, power, precision) -> np.ndarray:
 
     Parameters
     ----------
-    w : (d, k), one weight vector a column. z : (n, d), :func:`signed_rows`.
-    power : exponent of the likelihood, a number or (k,). precision : of the prior, n beta, a number or (k,).
+    w : (d, k), one weight vector per column.
+    z : (n, d), :func:`signed_rows`.
+    power : exponent of the likelihood, a number or (k,).
+    precision : precision n beta of the prior, a number or (k,).
 
     Returns (k,).
     """
@@ -169,12 +172,12 @@ def potential(w: np.ndarray, z: np.ndarray, power, precision) -> np.ndarray:
 
 
 def gradient(w: np.ndarray, z: np.ndarray, power, precision) -> np.ndarray:
-    """Gradient of :func:`potential` in w, (d, k)."""
+    """The gradient of :func:`potential` in w, (d, k)."""
     return precision * w - z.T @ (power * expit(-(z @ w)))
 
 
 def hessian(w: np.ndarray, z: np.ndarray, power: float, precision: float) -> np.ndarray:
-    """Hessian of :func:`potential` at one weight vector w (d,), (d, d)."""
+    """The Hessian (d, d) of :func:`potential` at one weight vector w (d,)."""
     p = expit(z @ w)
     root = z * np.sqrt(power * p * (1.0 - p))[:, None]
     return root.T @ root + precision * np.eye(len(w))
@@ -182,7 +185,7 @@ def hessian(w: np.ndarray, z: np.ndarray, power: float, precision: float) -> np.
 
 @dataclass(frozen=True)
 class BernoulliPredictive:
-    """P(y = 1) a row (``mean``, shape (n,)), from ``margins`` w . x (n,)."""
+    """A prediction per row: ``mean`` is P(y = 1), (n,), from the ``margins`` w . x, (n,)."""
 
     margins: np.ndarray
 
@@ -200,9 +203,9 @@ class BernoulliPredictive:
 
 @dataclass(frozen=True)
 class LogisticSample:
-    """One released draw of the weights, ``weights`` (d,), with the map of the rows that it is for.
+    """One released draw of the weights, ``weights`` (d,), with the scaling of its rows.
 
-    A single vector, not a posterior: what the mechanisms of this model release is one sample.
+    It is a single vector, not a posterior, because the mechanisms of this model release one sample.
     """
 
     weights: np.ndarray
@@ -219,7 +222,7 @@ class LogisticSample:
         }
 
     def predictive(self, x: np.ndarray, rng: np.random.Generator | None = None) -> BernoulliPredictive:
-        """Class probabilities of rows x (n, d), original units."""
+        """The class probabilities of rows x (n, d) in original units."""
         return BernoulliPredictive(self.scaling(x) @ self.weights)
 
     def log_density(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -1,14 +1,14 @@
 """Bayesian logistic regression with an intercept: y ~ Bernoulli(sigmoid(w . [x, 1])), w ~ N(0, prior_sd^2 I).
 
-The model of NA-DPVI's Adult experiment (Alrawajfeh, Jalko & Honkela 2025, as their code has it: prior N(0, I), the
-intercept included). How the first ``continuous`` inputs become comparable is part of the model (``scaling``):
+This is the model of NA-DPVI's Adult experiment (Alrawajfeh, Jalko & Honkela 2025). Their code has the prior N(0, I),
+including the intercept. The model says how the first ``continuous`` inputs are scaled (``scaling``):
 
-``none``     as they are.
-``moments``  by mean and standard deviation of the training rows; test rows by their own (as published). Private
-             numbers, not charged: a method lists it among its leaks.
-``public``   by the range that the data's documentation gives or the model declares: (x - middle) / (width / sqrt 12),
-             which has mean 0 and variance 1 where x is uniform on the range. Outside it the same line goes on.
-``paid``     by private moments: ranges and moments are estimated from the fit's budget (``privacy.scaling``).
+``none``     They are not scaled.
+``moments``  Training rows are scaled by their mean and standard deviation, test rows by their own, as published. These
+             are private numbers that are not charged, so a method lists this among its leaks.
+``public``   By the range that the data's documentation gives or the model declares: (x - middle) / (width / sqrt 12),
+             which has mean 0 and variance 1 if x is uniform on the range. Values outside are mapped by the same line.
+``paid``     By private moments: ranges and moments are estimated from the fit's budget (``privacy.scaling``).
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ SCALINGS = ("none", "moments", "public", "paid")
 
 @dataclass(frozen=True)
 class LogisticRegressionNormalPrior:
-    """Everything here is public.
+    """Logistic regression with an intercept. All its fields are public.
 
     Parameters
     ----------
-    prior_sd : of each weight and the intercept.
+    prior_sd : prior standard deviation of each weight and the intercept.
     continuous : number of leading inputs that are scaled; the rest (dummies) stay as they are.
     scaling : one of ``SCALINGS``, see the module.
     declared_bounds : (column, lower, upper) for inputs without a documented range, fixed before the rows were seen.
@@ -64,7 +64,7 @@ class LogisticRegressionNormalPrior:
         object.__setattr__(self, "declared_bounds", declared)
 
     def dimension(self, inputs: int) -> int:
-        """D: the weights and the intercept. Raises ValueError where there are fewer inputs than ``continuous``."""
+        """The dimension D: the weights and the intercept. Raises ValueError for fewer inputs than ``continuous``."""
         if inputs < self.continuous:
             raise ValueError(f"{self.kind}: continuous = {self.continuous}, but the rows have {inputs} inputs")
         return inputs + 1
@@ -75,16 +75,16 @@ class LogisticRegressionNormalPrior:
         return Likelihood("logistic")
 
     def bounds(self, public: PublicKnowledge) -> list[tuple[float, float] | None]:
-        """Range of each continuous input: declared, else documented, else None."""
+        """The range of each continuous input: the declared one, else the documented one, else None."""
         found = list(public.x_bounds[: self.continuous]) if len(public.x_bounds) else [None] * self.continuous
         for j, low, high in self.declared_bounds:
             found[j] = (low, high)
         return found
 
     def scaled_likelihood(self, x: np.ndarray, public: PublicKnowledge) -> Likelihood:
-        """The likelihood with the scaling of training rows x (n, d); ``paid`` is the business of the method.
+        """The likelihood with the scaling of training rows x (n, d).
 
-        Raises ValueError for scaling "public" where an input has no range, and for "paid".
+        Raises ValueError for scaling "public" if an input has no range, and for "paid", which the method must do.
         """
         if self.scaling == "none" or not self.continuous:
             return self.likelihood
@@ -102,7 +102,7 @@ class LogisticRegressionNormalPrior:
         return Likelihood("logistic", (low + high) / 2, (high - low) / math.sqrt(12.0))
 
     def log_prior(self, theta: np.ndarray) -> np.ndarray:
-        """log density of theta (K, D), (K,), nats."""
+        """The log prior density of theta (K, D): (K,), nats."""
         d = theta.shape[1]
         return -0.5 * (d * math.log(2 * math.pi * self.prior_sd**2) + (theta**2).sum(axis=1) / self.prior_sd**2)
 
@@ -119,7 +119,7 @@ KIND = Kind(
     draws="evaluation.drawn:probabilities_of",
     scorer="evaluation.scorers:drawn_probabilities",
     tiny={
-        # for the audit: a clipped gradient is clipped whatever the label is
+        # for the audit: a gradient must be clipped whatever its label is
         "logistic_regression_normal_prior": partial(tiny.regression, _TINY),
         "classes_with_normal_prior": partial(tiny.two_classes, _TINY),
     },

@@ -1,11 +1,11 @@
 """Mixture of isotropic Gaussians with known weights and known noise: the model of the clustering experiments.
 
-h_n ~ uniform over J components;  x_n | h_n = j ~ N(mu_j, noise_sd^2 I);  mu_j ~ N(m_j, prior_variance I).
+h_n is uniform over J components, x_n | h_n = j ~ N(mu_j, noise_sd^2 I), and mu_j ~ N(m_j, prior_variance I).
 
-The unknowns are the component means (J, D) and the assignments h. The posterior over the means has no closed form; it
-has one where the assignments are taken as known (:func:`posterior_given_labels`), and the programs of Vinaroz & Park
-(2021, 2023) use that one as "ground truth". With ``noise_sd`` None weights, means and covariances are all unknown
-(density estimation, the model of DP-EM: Park et al. 2017); then no method of the EP family applies.
+The unknowns are the component means (J, D) and the assignments h. The posterior over the means has a closed form only
+if the assignments are known (:func:`posterior_given_labels`). The code of Vinaroz & Park (2021, 2023) uses that one as
+"ground truth". If ``noise_sd`` is None, weights, means and covariances are all unknown. This is density estimation, the
+model of DP-EM (Park et al. 2017), and no method of the EP family applies.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from models.kind import Kind
 
 @dataclass(frozen=True)
 class MixtureOfGaussians:
-    """Sizes and known constants of the mixture; everything here is public.
+    """Sizes and known constants of the mixture. All its fields are public.
 
     Parameters
     ----------
-    components : J.
-    noise_sd : known standard deviation of every component in every coordinate, data units; None: covariances and
-        weights are unknown too.
+    components : the number J of components.
+    noise_sd : known standard deviation of every component in every coordinate, in data units. None means that
+        covariances and weights are unknown too.
     prior_variance : of each coordinate of a component's mean, data units squared (Li et al. 2015: 10).
-    prior_seed : the prior means m_j are one draw of N(0, I) from this seed, as in the authors' code of Li et al.
-        2015; they break the symmetry between components.
+    prior_seed : the prior means m_j are one draw of N(0, I) from this seed, as in the authors' code of Li et al. 2015.
+        They break the symmetry between components.
     """
 
     components: int
@@ -52,16 +52,16 @@ class MixtureOfGaussians:
             )
 
     def prior_means(self, d: int) -> np.ndarray:
-        """m, shape (components, d), data units."""
+        """The prior means m, (components, d), in data units."""
         stream = np.random.RandomState(self.prior_seed)  # the published prior is a draw of this legacy stream
         return stream.randn(self.components, d)
 
 
 @dataclass(frozen=True)
 class MixtureMeans:
-    """q(mu_1, ..., mu_J) = prod_j N(mu_j; means_j, covariances_j), with known noise and equal weights.
+    """The posterior q(mu_1, ..., mu_J) = prod_j N(mu_j; means_j, covariances_j), with known noise and equal weights.
 
-    ``means``: (J, D); ``covariances``: (J, D, D); data units (squared).
+    ``means``: (J, D), in data units; ``covariances``: (J, D, D), in data units squared.
     """
 
     means: np.ndarray
@@ -78,7 +78,7 @@ class MixtureMeans:
         return -math.log(len(self.means)) + gaussian_log_density(x, self.means, self.covariances + noise)
 
     def log_density(self, x: np.ndarray) -> np.ndarray:
-        """Predictive log-density of every row of x (n, D), shape (n,), nats; the means integrated out of each row."""
+        """The predictive log-density of rows x (n, D): (n,), nats. The component means are integrated out per row."""
         return logsumexp(self.log_joint(x), axis=1)
 
     def responsibilities(self, x: np.ndarray) -> np.ndarray:
@@ -87,13 +87,13 @@ class MixtureMeans:
         return np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
 
     def predictive(self, x: np.ndarray, rng: np.random.Generator | None = None) -> np.ndarray:
-        """The same as :meth:`log_density` (the contract's name for it)."""
+        """The same as :meth:`log_density`, under the name that all posteriors have."""
         return self.log_density(x)
 
 
 @dataclass(frozen=True)
 class MixtureParameters:
-    """Point estimate of a mixture: ``weights`` (J,), ``means`` (J, D), ``covariances`` (J, D, D) of the clusters."""
+    """A point estimate of a mixture: ``weights`` (J,), ``means`` (J, D), ``covariances`` (J, D, D) of the clusters."""
 
     weights: np.ndarray
     means: np.ndarray
@@ -105,7 +105,7 @@ class MixtureParameters:
 
     def log_joint(self, x: np.ndarray) -> np.ndarray:
         """log weights_j N(x_n; means_j, covariances_j), shape (n, J), nats."""
-        with np.errstate(divide="ignore"):  # a component of weight 0 has log-weight -inf, rightly
+        with np.errstate(divide="ignore"):  # -inf is the right log-weight of a component of weight 0
             weights = np.log(self.weights)
         return weights + gaussian_log_density(x, self.means, self.covariances)
 
@@ -117,7 +117,7 @@ class MixtureParameters:
 def gaussian_log_density(x: np.ndarray, means: np.ndarray, covariances: np.ndarray) -> np.ndarray:
     """log N(x_n; means_j, covariances_j) for x (n, D), means (J, D), covariances (J, D, D): shape (n, J), nats.
 
-    Raises numpy.linalg.LinAlgError where a covariance is not positive definite.
+    Raises numpy.linalg.LinAlgError if a covariance is not positive definite.
     """
     n, d = x.shape
     out = np.empty((n, len(means)))
@@ -132,15 +132,16 @@ def gaussian_log_density(x: np.ndarray, means: np.ndarray, covariances: np.ndarr
 def posterior_given_labels(
     model: MixtureOfGaussians, x: np.ndarray, labels: np.ndarray, prior_precision: float | None = None
 ) -> MixtureMeans:
-    """The exact posterior over the means where the assignments are known: conjugate, one Gaussian a component.
+    """The exact posterior over the means for known assignments: conjugate, one Gaussian per component.
 
-    precision_j = p + n_j / noise_sd^2;  mean_j = (p m_j + sum_{h_n = j} x_n / noise_sd^2) / precision_j.
+    precision_j = p + n_j / noise_sd^2 and mean_j = (p m_j + sum_{h_n = j} x_n / noise_sd^2) / precision_j.
 
     Parameters
     ----------
-    x : (n, D); labels : (n,) whole numbers 0 to J - 1.
-    prior_precision : p; None: 1 / prior_variance. The "ground truth" of Vinaroz & Park's program passes the prior's
-        covariance where a precision is expected, so that p is 10 there instead of 0.1.
+    x : (n, D).
+    labels : (n,), whole numbers 0 to J - 1.
+    prior_precision : p, by default 1 / prior_variance. The "ground truth" of Vinaroz & Park's code passes the prior's
+        covariance instead of a precision, so p is 10 there instead of 0.1.
 
     Raises ValueError for a model without known noise or for labels out of range.
     """

@@ -1,7 +1,7 @@
-"""Regression by a Gaussian mixture of inputs and target: the target's distribution given the inputs.
+"""Regression by a Gaussian mixture of inputs and target: the distribution of the target given the inputs.
 
-The joint of one row is sum_k w_k N([x, y]; m_k, S_k), inputs first. Given x it is a mixture again, with weights
-proportional to w_k N(x; m_k^x, S_k^xx) and the conditional Gaussians of the components (Ghahramani & Jordan 1994,
+The joint density of one row is sum_k w_k N([x, y]; m_k, S_k), inputs first. Given x, the target has a mixture of the
+components' conditional Gaussians, with weights proportional to w_k N(x; m_k^x, S_k^xx) (Ghahramani & Jordan 1994,
 section 4; Bishop 2006, eq. 2.81, 2.82).
 """
 
@@ -17,7 +17,7 @@ from scipy.special import logsumexp, ndtr
 
 @dataclass(frozen=True)
 class WeightedMixturePredictive:
-    """Mixture of S Gaussians a row; ``log_weights`` (add up to 1 in each row), ``means``, ``variances``: (S, n)."""
+    """A mixture of S Gaussians per row. ``log_weights``, ``means``, ``variances``: (S, n). A row's weights sum to 1."""
 
     log_weights: np.ndarray
     means: np.ndarray
@@ -25,28 +25,28 @@ class WeightedMixturePredictive:
 
     @property
     def mean(self) -> np.ndarray:
-        """(n,)."""
+        """The predictive mean, (n,)."""
         return (np.exp(self.log_weights) * self.means).sum(axis=0)
 
     @property
     def variance(self) -> np.ndarray:
-        """(n,); within and between the parts."""
+        """The predictive variance, (n,): within and between components."""
         within = self.variances + np.square(self.means - self.mean)
         return (np.exp(self.log_weights) * within).sum(axis=0)
 
     def log_density(self, y: np.ndarray) -> np.ndarray:
-        """(n,), nats, density in units of 1/target."""
+        """The log-density of targets (n,): (n,), nats, per unit of the target."""
         square = np.square(y - self.means) / self.variances
         return logsumexp(self.log_weights - 0.5 * (math.log(2 * math.pi) + np.log(self.variances) + square), axis=0)
 
     def cdf(self, y: np.ndarray) -> np.ndarray:
-        """Probability of a target of at most y, (n,)."""
+        """The probability of a target of at most y, (n,)."""
         return (np.exp(self.log_weights) * ndtr((y - self.means) / np.sqrt(self.variances))).sum(axis=0)
 
 
 @dataclass(frozen=True)
 class MixtureRegression:
-    """Point estimate of the joint: ``weights`` (K,), ``means`` (K, d + 1), ``covariances`` (K, d + 1, d + 1)."""
+    """A point estimate of the joint: ``weights`` (K,), ``means`` (K, d + 1), ``covariances`` (K, d + 1, d + 1)."""
 
     weights: np.ndarray
     means: np.ndarray
@@ -59,11 +59,11 @@ class MixtureRegression:
     def predictive(self, x: np.ndarray, rng: np.random.Generator | None = None) -> WeightedMixturePredictive:
         """The prediction for rows x (n, d), in the units of the joint.
 
-        Raises numpy.linalg.LinAlgError where a covariance is not positive definite.
+        Raises numpy.linalg.LinAlgError if a covariance is not positive definite.
         """
         d, shape = x.shape[1], (len(self.weights), len(x))
         logs, means, variances = np.empty(shape), np.empty(shape), np.empty(shape)
-        with np.errstate(divide="ignore"):  # a component of weight 0 has log-weight -inf, rightly
+        with np.errstate(divide="ignore"):  # -inf is the right log-weight of a component of weight 0
             log_weights = np.log(self.weights)
         for k, (mean, covariance) in enumerate(zip(self.means, self.covariances, strict=True)):
             # inputs first: the last row of the factor holds the regression and the conditional standard deviation

@@ -1,15 +1,15 @@
-"""Noise-aware posterior of noisy gradient descent, from sufficient statistics of its trace.
+"""The noise-aware posterior of noisy gradient descent, from sufficient statistics of its trace.
 
-Model (Alrawajfeh, Jalko & Honkela 2025, algorithm 2, with A and Sigma_sub diagonal as in their code): coordinate by
-coordinate, for the n pairs (phi_t, g_t) of a parameter and its noisy gradient,
+The model is algorithm 2 of Alrawajfeh, Jalko & Honkela 2025, with A and Sigma_sub diagonal as in their code. For each
+coordinate and the n pairs (phi_t, g_t) of a parameter and its noisy gradient,
 
     g_t ~ N(kappa a (phi_t - phi*), V0 + s^2),   a = softplus(h),
     h ~ N(hm, (w hs)^2),   phi* ~ N(mean of phi_t, tau^2),   s ~ N(0, r^2),
 
-with V0 the known variance of the privacy noise, hm and hs the absolute least-squares slope over kappa and its standard
-error (from the same trace), and tau = r = w = 1 as published. The likelihood of the n pairs depends on six numbers
-(:class:`Statistics`), so that independent draws cost the same for any n: phi* given (h, s) is Gaussian and leaves a
-density in two dimensions, which is drawn on a grid.
+V0 is the known variance of the privacy noise. hm and hs are the absolute least-squares slope over kappa and its
+standard error, from the same trace. tau = r = w = 1 as published. The likelihood of the n pairs depends on six numbers
+(:class:`Statistics`), so independent draws cost the same for any n. phi* given (h, s) is Gaussian, which leaves a
+density of (h, s) in two dimensions. It is sampled on a grid.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from scipy.special import expit, log_expit
 
 from models.unconstrained import Likelihood, Samples, load_likelihood, softplus
 
-#: how a trace is read as a posterior over theta; see :class:`TracePosterior`.
+#: ways to make a posterior over theta from a trace; see :class:`TracePosterior`.
 READINGS = ("last_iterate", "trace_mean", "trace_average", "noise_aware", "laplace")
-#: grid of (h, s): points of h, many because the density bends within a small part of hs where the slope comes near 0,
-#: and of s, in which it is smooth; half range of h in prior standard deviations; of s likewise.
+#: grid of (h, s): number of points of h and of s, and half range of h and of s in prior standard deviations. h needs
+#: many points, because near slope 0 the density changes within a small part of hs. In s it is smooth.
 POINTS_SLOPE, POINTS_NOISE, SPAN_SLOPE, SPAN_NOISE = 801, 31, 8.0, 6.0
-#: the second grid covers what is within this many nats of the largest log density of the first.
+#: the second grid covers the points within this many nats of the largest log density on the first grid.
 _DEPTH = 25.0
 #: the smallest variance of phi* that the published Laplace approximation keeps.
 LAPLACE_FLOOR = 1e-7
 
 
 class Statistics(NamedTuple):
-    """Statistics of n pairs (phi_t, g_t) for the likelihood: n, the means, and the centred second moments (sums).
+    """The sufficient statistics of n pairs (phi_t, g_t): n, the means, and sums of centred second moments.
 
-    Vectors and matrices in general (``gp`` = sum (g - mean g)(phi - mean phi)'); in a coordinate-wise model each
-    entry but n is an array (d,).
+    They are vectors and matrices in general, such as ``gp`` = sum (g - mean g)(phi - mean phi)'. In a coordinate-wise
+    model each entry except n is an array (d,).
     """
 
     n: float
@@ -57,11 +57,11 @@ def statistics(phi: np.ndarray, g: np.ndarray) -> Statistics:
 
 
 def log_likelihood(s: Statistics, slope: np.ndarray, noise: np.ndarray, optimum: np.ndarray) -> float:
-    """sum_t log N(g_t; slope (phi_t - optimum), noise) from the statistics alone, nats.
+    """sum_t log N(g_t; slope (phi_t - optimum), noise), exactly and only from the statistics, in nats.
 
-    slope (d, d), any matrix (kappa A); noise (d, d), positive definite (V0 + Sigma_sub); optimum (d,). Exact: with
-    e = mean g - slope (mean phi - optimum) the residuals g_t - slope (phi_t - optimum) have mean e and centred second
-    moments gg - slope gp' - gp slope' + slope pp slope'.
+    ``slope`` (d, d) is any matrix (kappa A), ``noise`` (d, d) is positive definite (V0 + Sigma_sub), ``optimum`` is
+    (d,). With e = mean g - slope (mean phi - optimum) the residuals g_t - slope (phi_t - optimum) have mean e and
+    centred second moments gg - slope gp' - gp slope' + slope pp slope'.
     """
     factor = np.linalg.cholesky(noise)
     e = s.g - slope @ (s.phi - optimum)
@@ -73,10 +73,11 @@ def log_likelihood(s: Statistics, slope: np.ndarray, noise: np.ndarray, optimum:
 
 @dataclass(frozen=True)
 class Priors:
-    """Priors of the noise-aware model; defaults as published.
+    """The priors of the noise-aware model. The defaults are as published.
 
-    ``optimum_sd``: tau, of phi* about the mean of the trace. ``slope_widening``: w, how much wider than the standard
-    error the prior of h is; infinite: h uniform on hm +- ``SPAN_SLOPE`` hs. ``noise_sd``: r, of s, gradient units.
+    ``optimum_sd`` is tau, the standard deviation of phi* around the mean of the trace. ``slope_widening`` is w, the
+    prior standard deviation of h over its standard error. If it is infinite, h is uniform on hm +- ``SPAN_SLOPE`` hs.
+    ``noise_sd`` is r, the standard deviation of s, in units of the gradient.
     """
 
     optimum_sd: float = 1.0
@@ -91,15 +92,15 @@ class Priors:
 
 
 def slope_prior(s: Statistics, noise_variance: np.ndarray, rate: float) -> tuple[np.ndarray, np.ndarray]:
-    """hm and hs, (d,): absolute least-squares slope over kappa, and its standard error."""
+    """hm and hs, (d,) each: the absolute least-squares slope over kappa, and its standard error."""
     return np.abs(s.gp / s.pp) / rate, np.sqrt(noise_variance / s.pp) / rate
 
 
 def log_density(h, s, stat: Statistics, v0, hm, hs, rate: float, priors: Priors):
-    """Log posterior of (h, s) of one coordinate with phi* integrated out, up to a constant, nats; broadcasts.
+    """The log posterior of (h, s) of one coordinate with phi* integrated out, up to a constant, in nats. Broadcasts.
 
-    -(n-1)/2 log v - [gg - 2 k gp + k^2 pp] / (2 v) - log(v/n + k^2 tau^2) / 2 - mean g^2 / (2 (v/n + k^2 tau^2)) +
-    priors, with k = kappa softplus(h) and v = V0 + s^2.
+    It is -(n-1)/2 log v - [gg - 2 k gp + k^2 pp] / (2 v) - log(v/n + k^2 tau^2) / 2 - mean g^2 / (2 (v/n + k^2 tau^2))
+    plus the log priors, with k = kappa softplus(h) and v = V0 + s^2.
     """
     k, v = rate * softplus(h), v0 + s**2
     spread = v / stat.n + (k * priors.optimum_sd) ** 2
@@ -112,14 +113,14 @@ def log_density(h, s, stat: Statistics, v0, hm, hs, rate: float, priors: Priors)
 
 
 def optimum_given(h, s, stat: Statistics, v0, rate: float, priors: Priors):
-    """Mean and variance of phi* - mean phi given (h, s); broadcasts."""
+    """Mean and variance of phi* - mean phi given (h, s). Broadcasts."""
     k, v = rate * softplus(h), v0 + s**2
     precision = priors.optimum_sd**-2 + stat.n * k**2 / v
     return -(stat.n * k * stat.g / v) / precision, 1.0 / precision
 
 
 class Grid(NamedTuple):
-    """Probabilities (P, Q) of the cells about points ``h`` (P,) and ``s`` (Q,) of one coordinate."""
+    """Probabilities (P, Q) of the grid cells around points ``h`` (P,) and ``s`` (Q,) of one coordinate."""
 
     h: np.ndarray
     s: np.ndarray
@@ -127,10 +128,10 @@ class Grid(NamedTuple):
 
 
 def grid(stat: Statistics, v0: float, rate: float, priors: Priors) -> Grid:
-    """The posterior of (h, s) of one coordinate on a grid: a wide one first, then one where the mass is.
+    """The posterior of (h, s) of one coordinate on a grid: first on a wide grid, then on one around the mass.
 
-    The wide one reaches over ``SPAN_SLOPE`` prior standard deviations of h on either side and from 0 to what the prior
-    and the scatter of the gradients leave to s.
+    The wide grid covers ``SPAN_SLOPE`` prior standard deviations of h on each side. For s it reaches from 0 to the
+    largest values that the prior and the scatter of the gradients allow.
     """
     hm, hs = slope_prior(stat, v0, rate)
     reach = SPAN_SLOPE * hs * (priors.slope_widening if math.isfinite(priors.slope_widening) else 1.0)
@@ -143,7 +144,7 @@ def grid(stat: Statistics, v0: float, rate: float, priors: Priors) -> Grid:
         if not narrowed:
             h, s = _narrowed(h, log_p.max(axis=1)), _narrowed(s, log_p.max(axis=0))
     p = np.exp(log_p)
-    p[:, 0] *= 0.5  # the cell about s = 0 is half as wide: s >= 0
+    p[:, 0] *= 0.5  # the cell around s = 0 is half as wide, because s >= 0
     return Grid(h, s, p / p.sum())
 
 
@@ -156,7 +157,7 @@ def _narrowed(points: np.ndarray, log_p: np.ndarray) -> np.ndarray:
 def draw_optimum(
     n: int, stat: Statistics, v0: float, rate: float, priors: Priors, rng: np.random.Generator
 ) -> np.ndarray:
-    """n independent draws of phi* of one coordinate, (n,): a cell, a uniform point in it, then the Gaussian."""
+    """n independent draws of phi* of one coordinate, (n,): draw a grid cell, a point in it, then the Gaussian."""
     g = grid(stat, v0, rate, priors)
     total = np.cumsum(g.probability.ravel())
     cell = np.searchsorted(total, rng.random(n) * total[-1], side="right").clip(0, total.size - 1)
@@ -176,7 +177,7 @@ def optimum_moments(stat: Statistics, v0: float, rate: float, priors: Priors) ->
 
 
 class LaplaceFit(NamedTuple):
-    """Mode (phi*, h) of each coordinate and the variance of phi*, (d,) each."""
+    """The mode (phi*, h) of each coordinate and the variance of phi*, (d,) each."""
 
     optimum: np.ndarray
     h: np.ndarray
@@ -184,11 +185,12 @@ class LaplaceFit(NamedTuple):
 
 
 def laplace(s: Statistics, v0: np.ndarray, rate: float, priors: Priors, extra_term: bool) -> LaplaceFit:
-    """Laplace approximation with s = 0, which the authors' code never leaves (only s^2 enters: its gradient is 0).
+    """The Laplace approximation with s = 0.
 
-    ``extra_term``: add n log sigmoid(a) to the log density, as the authors' code does (a Jacobian counted once a
-    step). phi* is profiled out: given h it is :func:`optimum_given`; h is found on nested grids over all coordinates at
-    once. The variance is the entry of the inverse Hessian in (phi*, h), not below ``LAPLACE_FLOOR``.
+    The authors' code never leaves s = 0, because only s^2 enters and its gradient is 0. ``extra_term`` adds n log
+    sigmoid(a) to the log density, as their code does: it counts a Jacobian once per step. Given h, phi* is
+    :func:`optimum_given`. h is found on nested grids over all coordinates at once. The variance is the entry of the
+    inverse Hessian in (phi*, h), and at least ``LAPLACE_FLOOR``. Raises ValueError if ``slope_widening`` is infinite.
     """
     if not math.isfinite(priors.slope_widening):
         raise ValueError("laplace: slope_widening is infinite; the mode of a bounded uniform prior may be at its edge")
@@ -225,17 +227,23 @@ def laplace(s: Statistics, v0: np.ndarray, rate: float, priors: Priors, extra_te
 
 @dataclass(frozen=True)
 class TracePosterior(Samples):
-    """Posterior over theta by one ``reading`` of a trace of variational parameters phi = (mu, rho), (2 D,).
+    """A posterior over theta from a trace of variational parameters phi = (mu, rho), (2 D,).
 
-    q(theta; phi) = N(mu, diag(softplus(rho)^2)). Readings: ``last_iterate`` q at the last phi; ``trace_mean`` q at the
-    mean of the kept trace; ``trace_average`` the same with the variance of the trace of mu added; ``noise_aware`` q
-    averaged over the posterior of phi* ; ``laplace`` its Gaussian approximation with rho at the mode.
-    What is stored serves all of them (:meth:`read`).
+    q(theta; phi) = N(mu, diag(softplus(rho)^2)). ``reading`` says which posterior is made. The stored arrays serve all
+    of them (:meth:`read`):
+
+    * ``last_iterate``: q at the last phi.
+    * ``trace_mean``: q at the mean of the kept trace.
+    * ``trace_average``: the same, with the variance of the trace of mu added.
+    * ``noise_aware``: q averaged over the posterior of phi*.
+    * ``laplace``: the Gaussian approximation of ``noise_aware``, with rho at the mode.
 
     Parameters
     ----------
-    trace : statistics of the kept pairs, arrays (2 D,). last : (2 D,), phi after the last step.
-    noise_variance : (2 D,), V0 in the units of the gradients. rate : kappa.
+    trace : statistics of the kept pairs, arrays (2 D,).
+    last : (2 D,), phi after the last step.
+    noise_variance : (2 D,), V0 in the units of the gradients.
+    rate : kappa.
     extra_term : see :func:`laplace`.
     """
 
@@ -255,11 +263,11 @@ class TracePosterior(Samples):
 
     @property
     def centre(self) -> np.ndarray:
-        """(D,), mean of the trace of mu: the point that a coverage reference is drawn around."""
+        """The mean of the trace of mu, (D,), around which references of TARP coverage are drawn."""
         return self.trace.phi[: len(self.last) // 2]
 
     def read(self, reading: str, **changes) -> TracePosterior:
-        """The same trace read another way; ``changes``: other fields (priors, extra_term)."""
+        """The posterior of another ``reading`` of the same trace. ``changes``: other fields (priors, extra_term)."""
         return replace(self, reading=reading, **changes)
 
     def coordinate(self, j: int) -> tuple[Statistics, float]:
@@ -268,7 +276,7 @@ class TracePosterior(Samples):
         return Statistics(float(t.n), *(float(a[j]) for a in t[1:])), float(self.noise_variance[j])
 
     def gaussian(self) -> tuple[np.ndarray, np.ndarray]:
-        """Mean and standard deviation (D,) of a reading that is one Gaussian. Raises ValueError for noise_aware."""
+        """Mean and standard deviation (D,) of a reading that is Gaussian. Raises ValueError for noise_aware."""
         d = len(self.last) // 2
         if self.reading == "noise_aware":
             raise ValueError("the noise-aware posterior is a mixture; sample it")
@@ -316,7 +324,7 @@ class TracePosterior(Samples):
 
 @dataclass(frozen=True)
 class SampledTrace(Samples):
-    """Draws of phi* by a sampler, ``phi`` (M, 2 D), next to the trace whose exact posterior they approximate."""
+    """Draws of phi* by a sampler, ``phi`` (M, 2 D), with the trace whose exact posterior they approximate."""
 
     phi: np.ndarray
     exact: TracePosterior

@@ -12,19 +12,19 @@ _LOG_2PI = float(np.log(2 * np.pi))
 
 @dataclass(frozen=True)
 class GaussianPredictive:
-    """N(mean, variance) a row; ``variance`` includes the observation noise. Shapes (n,)."""
+    """N(mean, variance) per row, both (n,). ``variance`` includes the observation noise."""
 
     mean: np.ndarray
     variance: np.ndarray
 
     def log_density(self, y: np.ndarray) -> np.ndarray:
-        """log N(y; mean, variance), shape (n,), natural logarithm, density in units of 1/target."""
+        """log N(y; mean, variance): (n,), nats, per unit of the target."""
         return -0.5 * (_LOG_2PI + np.log(self.variance) + (y - self.mean) ** 2 / self.variance)
 
 
 @dataclass(frozen=True)
 class MixturePredictive:
-    """Equal-weight mixture of S Gaussians a row; ``means`` and ``variances`` have shape (S, n)."""
+    """An equal-weight mixture of S Gaussians per row. ``means`` and ``variances`` have shape (S, n)."""
 
     means: np.ndarray
     variances: np.ndarray

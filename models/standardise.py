@@ -18,14 +18,14 @@ class Standardiser:
 
     @classmethod
     def from_moments(cls, x: np.ndarray, y: np.ndarray) -> Standardiser:
-        """Mean and population standard deviation of the training rows.
+        """The scaling by mean and population standard deviation of the training rows.
 
-        A column whose computed deviation is exactly 0 gets scale 1. Two inputs of naval are constant; where the mean
-        of such a column rounds, the computed deviation is not exactly 0 and the column becomes a second bias, here
-        as in the programs of the papers.
+        A column whose computed standard deviation is exactly 0 gets scale 1. Two inputs of naval are constant. If the
+        mean of such a column is rounded, the computed deviation is not exactly 0 and the column becomes a second bias.
+        The authors' code of the papers does the same.
 
-        These are private moments: a method that claims a privacy guarantee may not use them. Raises ValueError
-        where there is no row.
+        These are private moments, which a method that claims a privacy guarantee may not use. Raises ValueError if
+        there is no row.
         """
         if len(x) == 0:
             raise ValueError("no training rows: their mean and standard deviation do not exist; give at least one row")

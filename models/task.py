@@ -1,6 +1,6 @@
-"""A task: one model and the training data of one split, and what is publicly known about them.
+"""The task of a method: one model, the training data of one split, and public knowledge about them.
 
-A method sees a :class:`Task` and nothing else: no test row, no file, no other split.
+A method sees nothing except its :class:`Task`: no test row, no file, no other split.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ class Model(Protocol):
 
 @dataclass(frozen=True)
 class PublicKnowledge:
-    """Public knowledge: all that anybody may know without looking at the private rows.
+    """Public knowledge: everything that may be known without reading the private rows.
 
     Parameters
     ----------
-    n : number of training rows. The suite treats it as public (also under add/remove, where it fixes
-        the expected batch size): an audit that removes a row leaves this number unchanged.
+    n : number of training rows. The suite treats it as public, even under add/remove, where it fixes the expected batch
+        size. An audit that removes a row does not change this number.
     x_bounds : one (lower, upper) per input column, or None for a column without a documented range.
     y_bounds : the same for the target.
-    citation : where the ranges are documented. Never the minimum and maximum of the data at hand.
+    citation : where the ranges are documented. They are never the minimum and maximum of the training data.
     """
 
     n: int
@@ -70,12 +70,12 @@ class Task:
 
     @property
     def n(self) -> int:
-        """Number of training rows at hand."""
+        """The actual number of training rows."""
         return len(self.x)
 
 
 def _read_only(a: np.ndarray, what: str) -> np.ndarray:
-    """A copy that nobody can write to; the array itself where that is so already."""
+    """A read-only copy, or the array itself if it is read-only already."""
     if not _is_frozen(a):
         a = np.array(a, dtype=np.float64, order="C")
     if not np.isfinite(a).all():
@@ -86,6 +86,6 @@ def _read_only(a: np.ndarray, what: str) -> np.ndarray:
 
 
 def _is_frozen(a: np.ndarray) -> bool:
-    """Is it an array of a task, or one that its maker has closed? A view could be written to through its base."""
+    """Whether nobody can write to the array. A view is excluded, because it could change through its base."""
     plain = isinstance(a, np.ndarray) and a.dtype == np.float64 and a.base is None
     return plain and a.flags.c_contiguous and not a.flags.writeable

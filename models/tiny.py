@@ -1,6 +1,6 @@
-"""Synthetic tasks of a few rows with documented ranges: on them every method is tried, and every private one audited.
+"""Synthetic tasks of a few rows with documented ranges, for tests of every method and audits of private ones.
 
-Each function gives the same task for the same arguments. Inputs are uniform on [-2, 2]^2, a target follows the first.
+Each function gives the same task for the same arguments. Inputs are uniform on [-2, 2]^2. Targets depend on the first.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _LAW = "the law that draws these rows"
 
 
 def _rows(n: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.random.Generator]:
-    """x (n, INPUTS) in [-2, 2], y (n,) in [-5, 5], and the generator after them."""
+    """x (n, INPUTS) in [-2, 2], y (n,) in [-5, 5], and the generator that drew them."""
     rng = np.random.default_rng(seed)
     x = rng.uniform(-2, 2, (n, INPUTS))
     return x, np.clip(x[:, 0] + 0.2 * rng.standard_normal(n), -5, 5), rng
@@ -47,7 +47,7 @@ def density(model: Model, n: int, seed: int, columns: int = INPUTS) -> Task:
 
 
 def trials(model: Model, categories: int, n: int, seed: int) -> Task:
-    """n results 0, ..., categories - 1 of one column, each as probable."""
+    """n rows of one column with values 0, ..., categories - 1 of equal probability."""
     return Task("tiny", model, np.random.default_rng(seed).integers(0, categories, (n, 1)).astype(float))
 
 

@@ -1,8 +1,8 @@
 """Models with one vector of unconstrained parameters theta in R^D: likelihoods, posteriors and their predictions.
 
-A model of this family (``models/conjugate_simulators.py``, ``models/linear_regression_unknown_noise.py``,
-``models/logistic_regression_normal_prior.py``) adds a prior. Coverage is measured in theta (Alrawajfeh, Jalko & Honkela
-2025), so every posterior here can ``sample`` it.
+``models/conjugate_simulators.py``, ``models/linear_regression_unknown_noise.py`` and
+``models/logistic_regression_normal_prior.py`` add priors. Coverage is measured in theta (Alrawajfeh, Jalko & Honkela
+2025), so every posterior here can ``sample`` theta.
 
 ===========  ============================================  ==================================================
 likelihood   one row                                       theta
@@ -24,9 +24,9 @@ import numpy as np
 from scipy.special import expit, log_expit, log_softmax, logsumexp, softmax
 
 NAMES = ("exponential", "bernoulli", "categorical", "linear", "logistic")
-#: draws of a posterior that a prediction averages over.
+#: number of posterior draws per prediction.
 PREDICTIVE_DRAWS = 1000
-#: most numbers that a prediction holds at a time (32 MB).
+#: largest number of values that a prediction keeps in memory at a time (32 MB).
 _AT_ONCE = 4_000_000
 
 
@@ -43,11 +43,10 @@ def inverse_softplus(x: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Likelihood:
-    """p(row | theta) of one name of ``NAMES``, with the map of the inputs that it is for (logistic only).
+    """The likelihood p(row | theta) of one name of ``NAMES``, and for ``logistic`` the scaling of its inputs.
 
-    ``shift``, ``scale``: (k,), the first k inputs become (x - shift) / scale. ``own_moments``: where rows are
-    predicted, these inputs are standardised by the moments of those rows themselves, as the authors' code does
-    with its test rows.
+    ``shift``, ``scale``: (k,). The first k inputs become (x - shift) / scale. With ``own_moments``, predicted rows are
+    instead standardised by their own moments, as the authors' code does with test rows.
     """
 
     name: str
@@ -60,7 +59,7 @@ class Likelihood:
             raise ValueError(f"likelihood '{self.name}' is unknown; there are {', '.join(NAMES)}")
 
     def design(self, x: np.ndarray, own: bool = False) -> np.ndarray:
-        """Rows as the likelihood sees them: regressions get their inputs scaled and a column of ones."""
+        """The rows that the likelihood reads. Regressions get scaled inputs and a column of ones."""
         x = np.asarray(x, dtype=np.float64)
         if self.name not in ("linear", "logistic"):
             return x
@@ -74,7 +73,7 @@ class Likelihood:
         return out
 
     def log_density(self, theta: np.ndarray, design: np.ndarray, y: np.ndarray | None = None) -> np.ndarray:
-        """log p(row | theta), (K, n), nats. theta: (K, D); design: :meth:`design` of n rows; y: (n,) of regressions."""
+        """log p(row | theta), (K, n), nats, for theta (K, D), the :meth:`design` of n rows, and any targets y (n,)."""
         if self.name == "exponential":
             rate = softplus(theta)  # (K, 1)
             return np.log(rate) - rate * design[:, 0]
@@ -89,7 +88,7 @@ class Likelihood:
         return y * log_expit(margins) + (1.0 - y) * log_expit(-margins)
 
     def gradient(self, theta: np.ndarray, design: np.ndarray, y: np.ndarray | None = None) -> np.ndarray:
-        """Gradient of -log p(row | theta) in theta, a row and a draw: (n, K, D); arguments as :meth:`log_density`."""
+        """The gradient of -log p(row | theta) in theta, per row and draw: (n, K, D). See :meth:`log_density`."""
         if self.name == "exponential":
             return (design[:, None] - 1.0 / softplus(theta)) * expit(theta)
         if self.name == "bernoulli":
@@ -127,12 +126,12 @@ def moments(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def with_zero(theta: np.ndarray) -> np.ndarray:
-    """(K, D) -> (K, D + 1): the last log-ratio is 0."""
+    """Append the last log-ratio, which is 0: (K, D) -> (K, D + 1)."""
     return np.concatenate([theta, np.zeros((len(theta), 1))], axis=1)
 
 
 def indicators(x: np.ndarray, categories: int) -> np.ndarray:
-    """(n, 1) category numbers -> (n, categories) of 0 and 1; a row that is no category has no 1."""
+    """Map category numbers (n, 1) to 0 and 1, (n, categories). A row that is not a category has no 1."""
     return (x[:, :1] == np.arange(categories)).astype(np.float64)
 
 
@@ -141,7 +140,7 @@ def indicators(x: np.ndarray, categories: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class MonteCarloPredictive:
-    """The likelihood averaged over ``draws`` (K, D) of theta, for the rows ``design``."""
+    """A prediction for the rows ``design``: the likelihood averaged over ``draws`` (K, D) of theta."""
 
     likelihood: Likelihood
     draws: np.ndarray
@@ -153,12 +152,12 @@ class MonteCarloPredictive:
 
     @property
     def mean(self) -> np.ndarray:
-        """P(y = 1) a row (logistic), mean of y (linear), mean of x (the others; of the number of the category)."""
+        """P(y = 1) per row (logistic), the mean of y (linear), or the mean of x (other likelihoods)."""
         return self._moment()[0]
 
     @property
     def variance(self) -> np.ndarray:
-        """Variance of the same, between draws and within."""
+        """The variance of the same, between draws and within draws."""
         return self._moment()[1]
 
     def _moment(self) -> tuple[np.ndarray, np.ndarray]:
@@ -184,7 +183,7 @@ class MonteCarloPredictive:
         return np.full(n, m.mean()), np.full(n, m.var() + within.mean())
 
     def log_density(self, y: np.ndarray | None = None) -> np.ndarray:
-        """log of the mean over the draws of p(row | theta), (n,), nats; ``y`` (n,) for a regression."""
+        """The log of the mean over the draws of p(row | theta): (n,), nats. ``y``: (n,) for a regression."""
         out = np.empty(len(self.design))
         for rows in self._blocks():
             block = self.likelihood.log_density(self.draws, self.design[rows], None if y is None else y[rows])
@@ -193,12 +192,12 @@ class MonteCarloPredictive:
 
 
 class Samples:
-    """The answers of a posterior over theta that has a ``likelihood`` and ``sample(n, rng) -> (n, D)``."""
+    """A mix-in that adds predictions to a posterior with a ``likelihood`` and ``sample(n, rng) -> (n, D)``."""
 
     likelihood: Likelihood
 
     def predictive(self, x: np.ndarray, rng: np.random.Generator) -> MonteCarloPredictive:
-        """Prediction of rows x (n, d), original units, over ``PREDICTIVE_DRAWS`` draws."""
+        """The prediction for rows x (n, d) in original units, over ``PREDICTIVE_DRAWS`` draws."""
         return MonteCarloPredictive(
             self.likelihood, self.sample(PREDICTIVE_DRAWS, rng), self.likelihood.design(x, own=True)
         )
@@ -206,7 +205,7 @@ class Samples:
 
 @dataclass(frozen=True)
 class UnconstrainedGaussian(Samples):
-    """theta ~ N(mean, diag(sd^2)); both (D,)."""
+    """The posterior theta ~ N(mean, diag(sd^2)), both (D,)."""
 
     mean: np.ndarray
     sd: np.ndarray
@@ -223,10 +222,10 @@ class UnconstrainedGaussian(Samples):
 
 @dataclass(frozen=True)
 class UnconstrainedDraws(Samples):
-    """A sample of the posterior: an equal mixture of N(draws_i, diag(sds_i^2)), or the draws alone where sds is None.
+    """A posterior given by draws, or by an equal mixture of N(draws_i, diag(sds_i^2)) if there are ``sds``.
 
-    ``draws``, ``sds``: (M, D) float32 or float64. ``centre``: (D,) the point that a coverage reference is drawn
-    around, or None for the mean of the draws.
+    ``draws``, ``sds``: (M, D) float32 or float64. ``centre``: (D,), the point around which references of TARP coverage
+    are drawn, or None for the mean of the draws.
     """
 
     draws: np.ndarray
@@ -241,9 +240,9 @@ class UnconstrainedDraws(Samples):
         return p | ({} if self.centre is None else {"centre": self.centre})
 
     def sample(self, n: int, rng: np.random.Generator) -> np.ndarray:
-        """n draws of the mixture, (n, D): a component drawn with replacement, then its Gaussian.
+        """n draws, (n, D): a stored draw chosen with replacement, plus its Gaussian if there are ``sds``.
 
-        The stored draws themselves if there are no ``sds`` and n is their number, else drawn with replacement.
+        If there are no ``sds`` and n is the number of stored draws, these themselves are returned.
         """
         m = len(self.draws)
         if self.sds is None and n == m:

@@ -268,9 +268,13 @@ def moment_sums(values: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.nda
     If the squares were not centred, the bound would be 2. The public n / 2 is added back after the release.
     A NaN counts as u = 0.
     """
-    u = (np.asarray(values, dtype=np.float64) - (high + low) / 2) / ((high - low) / 2)
-    u = np.clip(np.nan_to_num(u, nan=0.0, posinf=1.0, neginf=-1.0), -1.0, 1.0)
-    return np.stack([u.sum(axis=0), (u**2 - 0.5).sum(axis=0)])
+    u = np.asarray(values, dtype=np.float64) - (high + low) / 2
+    u /= (high - low) / 2  # in place from here on: of many rows no second copy is made
+    np.clip(np.nan_to_num(u, copy=False, nan=0.0, posinf=1.0, neginf=-1.0), -1.0, 1.0, out=u)
+    first = u.sum(axis=0)
+    np.square(u, out=u)
+    u -= 0.5
+    return np.stack([first, u.sum(axis=0)])
 
 
 def private_moments(

@@ -1,9 +1,9 @@
-"""Tables of the privacy audit: what was checked of each private method, the mutants it caught, and the leaks.
+"""Tables of the privacy audit: the checks of each private method, the mutants that they caught, and the leaks.
 
     python -m reports.audit_tables --extra results/extra --out results/parts/audit [--commit]
 
-Reads ``privacy_audit.csv`` and ``mutants.csv`` of ``audit.tables``. The lower bounds (``reports.lower_bounds``) are the
-committed ones.
+The command reads ``privacy_audit.csv`` and ``mutants.csv`` of ``audit.tables``. The lower bounds
+(``reports.lower_bounds``) are the committed ones.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ TOY = "Toy tasks of a dozen rows"
 
 
 def read(extra: Path | None, folder: Path = FOLDER) -> tuple[pd.DataFrame, ...] | None:
-    """Checks and mutants of a run, or else the committed ones; None where there are neither."""
+    """The checks and mutants of a run, or the committed ones. None if there are neither."""
     for place in filter(None, (extra, folder)):
         if all((place / name).is_file() for name in FILES):
             return tuple(pd.read_csv(place / name, keep_default_na=False) for name in FILES)
@@ -45,7 +45,7 @@ def build(found: tuple[pd.DataFrame, ...]) -> list[tuple[Table, pd.DataFrame]]:
 
 
 def audit_table(checks: pd.DataFrame, mutants: pd.DataFrame) -> tuple[Table, pd.DataFrame]:
-    """A block a kind of model; a row a method and toy task: checks passed, mutants caught, what declared leaks do."""
+    """One block per kind of model, one row per method and toy task: checks passed, mutants caught, effects of leaks."""
     footnotes, blocks = Footnotes(), []
     for kind, of_kind in checks.groupby("kind", sort=True):
         rows = []
@@ -83,7 +83,7 @@ def _name(method: str, kind: str, case: str) -> str:
 
 
 def checks_table() -> tuple[Table, pd.DataFrame]:
-    """A row per check: what it kills, and which of the faults of ``audit/faults.csv`` it alone sees."""
+    """One row per check: the faults that it is for, and the faults of ``audit/faults.csv`` that only it finds."""
     found = faults.alone(pd.read_csv(faults.TABLE, keep_default_na=False))
     rows = []
     for row in found.to_dict("records"):
@@ -99,13 +99,13 @@ def checks_table() -> tuple[Table, pd.DataFrame]:
 
 
 def _power(checks: pd.DataFrame, check: str) -> str:
-    """Power of that check at its n; empty where it has none to have."""
+    """The power of that check at its n; empty if it has none."""
     here = checks[(checks["check"] == check) & (checks["power"].astype(str) != "")]
     return "" if here.empty else f"{float(here['power'].iloc[0]):.3f} (n = {here['n'].iloc[0]})"
 
 
 def caught(mutants: pd.DataFrame) -> pd.DataFrame:
-    """method, kind, case, mutants, mutants_caught."""
+    """The numbers of mutants and of caught ones: columns method, kind, case, mutants, mutants_caught."""
     groups = mutants.groupby(["method", "kind", "case"], sort=False)["killed"]
     return groups.agg(mutants="size", mutants_caught="sum").reset_index()
 
@@ -129,7 +129,7 @@ def _entries(checks: pd.DataFrame, broken: pd.DataFrame, footnotes: Footnotes) -
 def commit(extra: Path, folder: Path = FOLDER) -> None:
     """Copy the tables of a run into the reference.
 
-    Raises ReportError for a failed check, a mutant that lives, or a game that refutes an epsilon.
+    Raises ReportError for a failed check, or a mutant that no check catches.
     """
     checks, mutants = _of_run(extra)
     failed, alive = checks[checks["result"] == "failed"], mutants[mutants["killed"] != 1]

@@ -1,4 +1,4 @@
-"""One small table model that Markdown, LaTeX and the site all draw from."""
+"""A small model of tables, from which Markdown, LaTeX and the site are made."""
 
 from __future__ import annotations
 
@@ -28,9 +28,12 @@ _TEX = {
 class Entry:
     """One cell of a table.
 
-    lines : text. verdict : a word, also the CSS class. after : lines below it. findings : ids of findings that speak
-    of it. marks : numbers of footnotes of the table, set behind the verdict, or behind the last line without one.
-    strong : are the lines set in bold?
+    lines : the text.
+    verdict : a word, which is also the CSS class.
+    after : lines below the verdict.
+    findings : ids of findings about this cell.
+    marks : numbers of footnotes of the table, shown after the verdict, or after the last line if there is none.
+    strong : whether the lines are bold.
     """
 
     lines: tuple[str, ...]
@@ -54,9 +57,9 @@ class Entry:
 
 @dataclass(frozen=True)
 class Block:
-    """Rows x columns of entries under a title, with notes below. A row without entries is a heading of those after.
+    """Rows x columns of entries under a title, with notes below. A row without entries is a heading of the next rows.
 
-    ``ids``: one a row, by which the page can be asked for it; "" or none at all where nobody asks.
+    ``ids``: one id per row, for links to the row. "", or no ids at all, if no link is needed.
     """
 
     title: str
@@ -69,7 +72,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Table:
-    """A titled list of blocks; ``banner`` states the scale and goes into every format. ``footnotes`` count from 1."""
+    """A titled list of blocks. ``banner`` states the scale in every format. ``footnotes`` are numbered from 1."""
 
     name: str
     title: str
@@ -80,7 +83,7 @@ class Table:
 
 
 class Footnotes:
-    """Texts of one table, each kept once; calling it gives their numbers from 1, empty texts left out."""
+    """The footnotes of one table, each kept once. A call returns the numbers of its texts, except empty ones."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
@@ -102,12 +105,12 @@ def entry(
     marks: tuple[int, ...] = (),
     strong: bool = False,
 ) -> Entry:
-    """An entry of the lines that are not empty."""
+    """An entry with the lines that are not empty."""
     return Entry(tuple(line for line in lines if line), verdict, tuple(a for a in after if a), findings, marks, strong)
 
 
 def number(value: float, decimals: int) -> str:
-    """Fixed decimals; scientific from 10,000 on, so that a diverging fit stays readable."""
+    """A number with fixed decimals, or in scientific notation from 10,000 on, so that diverging fits stay readable."""
     if value != value:
         return "-"
     return f"{value:.3g}" if abs(value) >= 1e4 else f"{value:.{decimals}f}"
@@ -153,7 +156,7 @@ def latex(table: Table) -> str:
 
 
 def _lines(e: Entry, escape: Callable[[str], str], bold: str) -> list[str]:
-    """All lines of an entry, escaped; its own lines in bold where it is strong."""
+    """All lines of an entry, escaped. Its own lines are bold if it is strong."""
     head = len(e.lines) if e.strong else 0
     return [bold.format(escape(t)) if k < head else escape(t) for k, t in enumerate(e.all_lines)]
 

@@ -6,13 +6,16 @@
     python -m reports.build readme
     python -m reports.build agree --results results
 
-``tables`` writes verdicts, claims, ledger and tables; ``site`` those and the page; ``all`` is the same as ``site``;
-``reference`` writes the reference of a full run; ``derived`` what follows from committed scores (verdicts, claims,
-comparisons, pooled effects), as after a paper was removed; ``readme`` makes README.md and the rendered findings;
-``check`` (or ``--check``) compares the committed verdicts of all sources with what the committed scores give, and says
-how many rows of each agree; ``agree`` compares a full run, or the methods of which it has all cells, with the committed
-scores and ledger, and names the run in runs.csv for those that agree; with ``--costs`` it puts what their fits took
-(seconds, memory) into the committed scores.
+* ``tables`` writes verdicts, claims, ledger and tables. ``site`` (or ``all``) also writes the site.
+* ``reference`` writes the reference of a full run.
+* ``derived`` writes what follows from committed scores (verdicts, claims, comparisons, pooled effects). It is needed
+  after a paper was removed, for example.
+* ``readme`` makes README.md and the rendered findings.
+* ``check`` (or ``--check``) compares the committed verdicts of all sources with those of the committed scores, and says
+  how many rows of each agree.
+* ``agree`` compares a full run, or the methods of which it has all cells, with the committed scores and ledger. The
+  methods that agree get the run's name in runs.csv. ``--costs`` also puts the seconds and memory of their fits into the
+  committed scores.
 """
 
 from __future__ import annotations
@@ -65,14 +68,14 @@ TITLE = "dpbayes-bench"
 
 @dataclass(frozen=True)
 class Known:
-    """Committed verdicts, claims and ledger, in the place of computing them from the scores again."""
+    """Committed verdicts, claims and ledger, which need not be computed from the scores again."""
 
     verdicts: pd.DataFrame
     claims: pd.DataFrame
     ledger: pd.DataFrame
 
     def of(self, config: dict[str, Any]) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-        """Those of one experiment."""
+        """The verdicts, claims and ledger of one experiment."""
         by_table = self.verdicts.groupby(["source", "table"], sort=False)
         mine = [g for (s, t), g in by_table if in_scope(config, s, t, set(g["dataset"]))]
         judged = pd.concat(mine, ignore_index=True) if mine else self.verdicts.iloc[:0]
@@ -84,7 +87,7 @@ class Known:
 
 @dataclass
 class _Group:
-    """What the experiments of one paper, or one experiment of none, give to the report."""
+    """The contribution to the report of the experiments of one paper, or of one experiment without a paper."""
 
     key: str
     title: str
@@ -109,12 +112,12 @@ def build(
     epsilon_of: ledger.Accountant | None = None,
     extra: Path | None = None,
 ) -> None:
-    """Verdicts, claims, ledger and tables of all experiments under ``out``, and the site in ``out/report``.
+    """Write verdicts, claims, ledger and tables of all experiments under ``out``, and the site to ``out/report``.
 
-    ``experiments``: pairs (config, scores). ``extra``: folder of the tables that are no scores. Raises
-    :class:`reports.config.ReportError` where they do not fit.
+    ``experiments`` are pairs (config, scores). ``extra`` is the folder of further tables. Raises
+    :class:`reports.config.ReportError` if configs and scores do not match.
     """
-    for name in ("tables", "figures"):  # a run may have none of them, and Snakemake asks for the folders
+    for name in ("tables", "figures"):  # Snakemake needs the folders, even if they stay empty
         (out / name).mkdir(parents=True, exist_ok=True)
     content = collect(experiments, fits, data, out, scale, manifest, with_site, epsilon_of, extra)
     if content is not None:
@@ -135,10 +138,10 @@ def collect(
     drawn: bool = True,
     origin: str = "Computed by a run on this machine.",
 ) -> site.Content | None:
-    """The files of :func:`build` without its site, and what that shows; None without ``with_site``.
+    """Write the files of :func:`build` except the site, and return the content of the site, or None if not wanted.
 
-    ``known``: what is committed, in the place of computing it. ``drawn``: with tables, figures and advice, which take
-    most of the time. ``origin``: a sentence on where the numbers come from.
+    ``known`` is committed content that is used instead of computing it. ``drawn`` means with tables, figures and
+    advice, which take most of the time. ``origin`` is a sentence on where the numbers come from.
     """
     folder = out / "tables"
     found = tables.data_info(data)
@@ -203,7 +206,7 @@ def collect(
             whole = Whole(out, stacked(costs), found, with_site)
             added = homes.resolve(about.page)(groups[about.key].runs, whole)
             advice = advice or added.advice
-            if added.advice is None:  # what advice shows stands on its own page
+            if added.advice is None:  # advice has its own page
                 groups[about.key].methods += added.methods
                 groups[about.key].figures += added.figures
             privacy += added.privacy
@@ -214,14 +217,14 @@ def collect(
     if not with_site:
         return None
     index = verdicts.read_findings()
-    # what answers no published number (the common tasks) has findings under the name of its folder
+    # experiments without published numbers (the common tasks) have findings under the name of their folder
     sources = {s for config, _ in experiments for s in config["sources"]} | set(groups)
     sets = {d for config, _ in experiments if config["sources"] for d in config["datasets"]}
-    # scores that are those of the reference need not be read again
+    # scores of the reference need not be read again
     have = {} if known is None else {config["experiment"]: scores for config, scores in experiments}
     texts = findings.render(tables=Frames(findings.read_committed(have=have))) if reference.experiments() else []
     told = findings.about(texts, index, sources, sets)
-    # papers with a folder of their own stand on the whole site, from what is committed
+    # the whole site has papers with their own code too, from their committed results
     housed = papers.load() if scale == "full" and several else []
     parts = [_part(group, told) for group in groups.values()]
     parts += [_housed(paper, out / "figures", drawn) for paper in housed]
@@ -245,7 +248,7 @@ def collect(
 
 
 def _group(run: Run, about: homes.Paper | None) -> _Group:
-    """An empty group for the experiment's paper, or for itself where it has none."""
+    """An empty group for the experiment's paper, or for the experiment itself if it has none."""
     if about:
         return _Group(about.key, about.title, dict(about.sources))
     sources = {s: SOURCE_TITLES.get(s, s) for s in run.config["sources"]}
@@ -253,7 +256,7 @@ def _group(run: Run, about: homes.Paper | None) -> _Group:
 
 
 def _part(group: _Group, told: list[findings.Finding]) -> site.Part:
-    """A paper of the site. Of numbers that a source repeats each has its own row."""
+    """A paper of the site. Numbers that a source repeats have a row each."""
     frame = stacked([run.verdicts for run in group.runs])
     mine = {f.id for f in told if findings.home_of(f.id).split("/")[-2] == group.key}
     return site.Part(
@@ -276,7 +279,7 @@ def _part(group: _Group, told: list[findings.Finding]) -> site.Part:
 
 
 def _housed(paper: papers.Paper, folder: Path, drawn: bool) -> site.Part:
-    """A paper with its own code, from what it committed; its figures are ``drawn`` into ``folder``."""
+    """A paper with its own code, from its committed results. If ``drawn``, its figures are drawn into ``folder``."""
     return site.Part(
         key=paper.key,
         title=paper.title,
@@ -294,13 +297,13 @@ def _housed(paper: papers.Paper, folder: Path, drawn: bool) -> site.Part:
 
 
 def answer_of(key: str, home: Path = ROOT / "papers") -> str:
-    """What the authors of a paper answered, ``papers/<key>/answer.md``; "" without one."""
+    """The answer of a paper's authors, ``papers/<key>/answer.md``, or "" if there is none."""
     path = home / key / "answer.md"
     return path.read_text(encoding="utf-8") if path.is_file() else ""
 
 
 def from_results(results: Path, out: Path, scale: str) -> site.Content:
-    """What the site of a run shows; its tables and figures go to ``out``. Raises :class:`ReportError`."""
+    """The content of the site of a run. Its tables and figures go to ``out``. Raises :class:`ReportError`."""
     if not (results / "scores").is_dir():
         raise ReportError(f"{results / 'scores'} is not there: run the suite first (./bench full), or name its folder")
     loaded = [load_config(path) for path in homes.experiments().values()]
@@ -323,9 +326,9 @@ def all_methods(run: Run) -> list[Pair]:
 
 
 def _check(known: dict[str, Path], folder: Path, own: bool) -> int:
-    """Say how many committed verdicts of each source are what the committed scores give; 1 where one is not.
+    """Print how many committed verdicts of each source match the committed scores. Returns 1 if one does not.
 
-    ``own``: the papers with their own code too.
+    ``own``: also check the papers with their own code.
     """
     found, stale = {source: (n, n) for source, n in reference.check(known, folder).items()}, False
     for key, of in papers.checked().items() if own else ():
@@ -342,7 +345,7 @@ def _check(known: dict[str, Path], folder: Path, own: bool) -> int:
 
 
 def _agree(args: argparse.Namespace, names: list[str]) -> int:
-    """Compare what a run has of the experiments with the reference; 1 where something differs or nothing was there."""
+    """Compare a run's experiments with the reference. Returns 1 if something differs or nothing was compared."""
     path = args.manifest or args.results / "manifest.json"
     if not path.is_file():
         raise ReportError(f"{path} is missing; run `./bench full` in a clone without changes, or name --results")
@@ -366,7 +369,7 @@ def _agree(args: argparse.Namespace, names: list[str]) -> int:
 
 
 def _scores(name: str, files: list[Path], scale: str) -> pd.DataFrame:
-    """Scores of one experiment. Below full scale an experiment may have no cell at all: then no rows."""
+    """The scores of one experiment. Below full scale an experiment may have no cell, and so no rows."""
     if not files:
         if scale == "full":
             raise FileNotFoundError(f"{name}: no scores; run `./bench full` first, or name its files with --scores")
@@ -380,10 +383,10 @@ def _scores(name: str, files: list[Path], scale: str) -> pd.DataFrame:
 
 
 def _score_files(names: list[str], folder: Path, given: list[Path] | None) -> dict[str, list[Path]]:
-    """Score files (``<experiment>/<data set>.csv``) of each experiment: those given, else all below ``folder``.
+    """The score files ``<experiment>/<data set>.csv`` of each experiment: those given, else all below ``folder``.
 
-    A folder keeps the files of an earlier run at another scale, whose data sets may be more: only the caller knows
-    which files its own cells have made. Raises :class:`ReportError` for a file of another experiment.
+    A folder may contain files of an earlier run at another scale with more data sets, so only the caller knows which
+    files belong to its run. Raises :class:`ReportError` for a file of another experiment.
     """
     if given is None:
         return {name: sorted((folder / name).glob("*.csv")) for name in names}
@@ -423,7 +426,7 @@ def main(argv: list[str] | None = None) -> int:
 def _run(args: argparse.Namespace) -> int:
     configs = args.config or list(homes.experiments().values())
     known = homes.experiments() | {p.stem: p for given in configs for p in sorted(given.parent.glob("*.yaml"))}
-    # a paper with its own code has its reference in its folder, which no other takes the place of
+    # a paper with its own code has its reference in its folder, which ``--reference`` does not replace
     own = args.reference == reference.FOLDER
     if args.check or args.what == "check":
         return _check(known, args.reference, own)
@@ -454,7 +457,7 @@ def _run(args: argparse.Namespace) -> int:
         try:
             for config, scores in pairs:
                 reference.write(config, scores, fits, args.scale, manifest, args.reference, extra=extra)
-        finally:  # of what was written before one was refused, too
+        finally:  # also for what was written before one was refused
             if reference.experiments(args.reference):
                 reference.derive(known, args.reference)
         print(f"reference written: {', '.join(c['experiment'] for c in loaded)}")

@@ -1,26 +1,26 @@
-"""The ceiling: which verdicts a perfect copy of our program would earn, if it stood in the place of the published runs.
+"""The ceiling: the verdicts that a perfect copy of our implementation would earn in place of the published runs.
 
     python -m reports.ceiling [KEY ...]
 
 writes ``papers/KEY/reference/ceiling.csv.gz`` of these papers (default: of all with published numbers), from committed
-scores. Published runs are noisy, so a perfect copy is not ``reproduced`` for every number: a count of verdicts is read
-beside this one.
+scores. Published runs are noisy, so even a perfect copy is not ``reproduced`` for every number. Counts of verdicts have
+to be compared with this ceiling.
 
-For each number N of our n runs are drawn, rounded as the source prints them, and judged by our other runs by the rule
-of :mod:`reports.verdict`; 400 times, from a stream that the number's name seeds. The column ``way`` says how:
+For each published number, N of our n runs are drawn and rounded as the source prints them. The rule of
+:mod:`reports.verdict` then judges them by our other runs. This is repeated 400 times, from a stream that the number's
+name seeds. The column ``way`` says how:
 
-    without replacement   n > 2 N: our other n - N runs judge. For N = 1 each run takes the place once.
+    without replacement   n > 2 N: our other n - N runs judge. For N = 1 each run is drawn once.
     with replacement      5 <= n <= 2 N: N runs are drawn with replacement, and all n judge
     streams               randomness that is known up to a few streams: the copy takes one of them per part
     both sides            a box plot with 5 <= n <= 2 N: N runs and n others are drawn with replacement, and these judge
-    normal                a number of a whole batch of data sets: both are drawn from the normal distribution that
-                          its evidence takes them for; or chains beside exact values, whose errors are normal
-    no noise              the program has no noise, so a copy gives the number itself
+    normal                a number of a whole batch of data sets, where both are drawn from the normal distribution of
+                          its evidence; or chains compared with exact values, whose errors are normal
+    no noise              the authors' code has no noise, so a copy gives the number itself
     none                  fewer than five of our runs, or a kind of evidence that this module does not draw
 
-With replacement one set of runs stands on both sides, and the two move together: the difference of means varies by
-1 / sqrt 2 of what it does between two independent sets. There the shares of ``inconclusive`` and ``refuted`` are too
-small.
+With replacement, the same runs are on both sides and vary together: the difference of means varies by only 1 / sqrt 2
+of what it does between two independent sets. So the shares of ``inconclusive`` and ``refuted`` are too small there.
 
 For the box plots of Räisä (2021), 20 runs against 20, this would leave almost nothing. Given our n runs, each of the N
 has a rank among them that is uniform on 1 to n, so the Mann-Whitney count has variance N n^2 / 12. Between independent
@@ -28,9 +28,9 @@ sets it is N n (n + N + 1) / 12, which is twice as much for n = N. A test of 5 %
 2 Phi(-1.96 sqrt 2), .6 %. Two sets drawn independently from the same n runs have a variance of about N n (n + N) / 12.
 Runs that are on both sides are ties, which count against a refutation, so the shares are still a little small.
 
-A number with ``none`` has no ceiling and is counted as such. A spread that the source prints is the standard
-deviation of the N runs drawn, with N - 1. Runs of ours without a score count as in the verdict itself. ``corrected``
-methods are other algorithms, and have none.
+A number with ``none`` has no ceiling and is counted as such. If the source prints a spread, it is the standard
+deviation of the N drawn runs, with N - 1. Runs of ours without a score count as in the verdict itself. ``corrected``
+methods are other algorithms, and have no ceiling.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ WAYS = (WITHOUT, WITH, BOTH, STREAMS, NORMAL, NO_NOISE, NONE)
 
 @dataclass(frozen=True)
 class Drawn:
-    """What evidence says of several draws at once: p, whether ours is above, and the bound; (draws,) each."""
+    """The evidence of several draws: p, whether ours is above, and the bound, (draws,) each."""
 
     p: np.ndarray
     higher: np.ndarray
@@ -80,7 +80,7 @@ def kind_of(runs: Runs) -> tuple[Kind, dict]:
 
 
 def way_of(runs: Runs) -> str:
-    """How a perfect copy of these runs is drawn."""
+    """The way in which a perfect copy of these runs is drawn."""
     kind, _ = kind_of(runs)
     if kind is evidence.exact:
         return NO_NOISE
@@ -97,7 +97,7 @@ def way_of(runs: Runs) -> str:
 
 
 def draw(values: np.ndarray, count: int, way: str, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """(theirs (draws, N), ours (draws, n or n - N)) of one number."""
+    """Draw theirs (draws, N) and ours (draws, n or n - N) for one number."""
     n = len(values)
     if way == WITH:
         return values[rng.integers(n, size=(DRAWS, count))], np.tile(values, (DRAWS, 1))
@@ -112,7 +112,7 @@ def draw(values: np.ndarray, count: int, way: str, rng: np.random.Generator) -> 
 
 
 def as_printed(theirs: np.ndarray, like: Printed) -> Printed:
-    """The runs (draws, N) as the source would print them: digits, spread and count of ``like``; arrays."""
+    """The runs (draws, N) as the source would print them, with the digits, spread and count of ``like``; arrays."""
     mean = np.round(theirs.mean(axis=1) / like.unit) * like.unit
     spread = np.full(len(theirs), np.nan)
     if not np.isnan(like.spread):
@@ -169,7 +169,7 @@ def _chances(theirs: np.ndarray, ours: np.ndarray, like: Printed, metric: str) -
     return Drawn(p, w > 0.5, np.abs(w - 0.5) + half), theirs.mean(axis=1)
 
 
-#: kind of evidence -> the same for many draws at once.
+#: kind of evidence -> its function for many draws at once.
 JUDGES = {
     evidence.means: _means, evidence.single: _single, evidence.all_runs: _all_runs, evidence.box: _box,
     evidence.chances: _chances,
@@ -177,7 +177,7 @@ JUDGES = {
 
 
 def words(case: Case) -> list[str]:
-    """The verdicts of a perfect copy, one per draw; none for a number without ceiling."""
+    """The verdicts of a perfect copy, one per draw. There are none for a number without a ceiling."""
     runs, rng, way = case.runs, stream("ceiling", *case.key), way_of(case.runs)
     kind, options = kind_of(runs)
     if way == NONE:
@@ -223,13 +223,13 @@ def _streams(runs: Runs, rng: np.random.Generator) -> tuple[Drawn, np.ndarray]:
         min(1.0, 2 * evidence.chernoff(steps if t > centre else -steps, g)) if g > 0 else 1.0
         for t, g in zip(theirs, gaps, strict=True)
     ]
-    # the bound of a number at the centre is what a gap adds to
+    # the bound of a number at the centre, to which a gap is added
     still = evidence.streams(replace(runs.published, mean=float(centre)), values, runs.metric, 1.0).bound
     return Drawn(np.array(p), centre > theirs, gaps + still), theirs
 
 
 def row(case: Case) -> dict[str, object]:
-    """One row of the table: the share of each word, NaN without ceiling."""
+    """One row of the table: the share of each verdict, NaN without a ceiling."""
     said = words(case)
     counts = {w: sum(x == w for x in said) for w in SHARES[:-1]} | {"refuted": sum(x in REFUTED for x in said)}
     shares = {w: counts[w] / len(said) if said else np.nan for w in SHARES}
@@ -256,7 +256,7 @@ def cases(key: str) -> Iterator[Case]:
 
 
 def read() -> pd.DataFrame:
-    """The committed ceilings of all papers, columns ``COLUMNS``; runs and shares are numbers."""
+    """The committed ceilings of all papers, columns ``COLUMNS``. Runs and shares are numbers."""
     found = [path for p in papers.papers() if (path := p.reference / NAME).is_file()]
     frames = [pd.read_csv(path, dtype=dict.fromkeys([*KEY, "reading", "way"], str)) for path in found]
     out = pd.concat([pd.DataFrame(columns=COLUMNS), *frames], ignore_index=True) if frames else None
@@ -271,7 +271,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     known = {p.key: p for p in papers.papers()}
     for key in options.keys or known:
         made = table(cases(key))
-        if made.empty:  # it prints no number that is compared
+        if made.empty:  # no number of the paper is compared
             continue
         write(options.out / f"{key}.csv.gz" if options.out else known[key].reference / NAME, made)
         print(f"{key}: {len(made):,} numbers, {int((made['way'] == NONE).sum())} of them without ceiling")

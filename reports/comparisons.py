@@ -1,19 +1,20 @@
-"""What findings compare, with the interval of each difference, from the committed scores.
+"""The comparisons of findings, with the interval of each difference, from the committed scores.
 
-``reports/findings/comparisons.csv`` lists them (:data:`PLAN`), one row a question: the scores of ``method`` at
-``setting`` beside those of ``other_method`` at ``other_setting``. An empty ``other_experiment``, ``other_protocol`` or
-``other_method`` is that of the first; ``dataset`` is one name, several joined by ``|``, or empty for all that both
-have. A ``setting`` that ends in ``*`` stands for all that begin so, each beside the
-``other_setting`` with the same end, or with that one where it has no ``*``. ``kind`` says what is compared:
+``reports/findings/comparisons.csv`` lists them (:data:`PLAN`), one row per question: the scores of ``method`` at
+``setting`` compared with those of ``other_method`` at ``other_setting``. An empty ``other_experiment``,
+``other_protocol`` or ``other_method`` is that of the first. ``dataset`` is one name, several joined by ``|``, or empty
+for all that both have. A ``setting`` that ends in ``*`` means all settings with this beginning. Each is compared with
+the ``other_setting`` of the same end, or with ``other_setting`` itself if that has no ``*``. ``kind`` says what is
+compared:
 
 * ``mean``: the mean over the splits that both have, by ``evaluation.paired.paired``, corrected for splits that share
-  rows; over different protocols ``unpaired``; runs on one and the same split are independent;
-* ``median``: the median difference over independent data sets (``evaluation.paired.median_paired``);
-* ``batch``: two numbers of a whole batch of data sets, with their bootstrap deviations as if independent.
+  rows. Different protocols are compared by ``unpaired``. Runs on the same split are independent.
+* ``median``: the median difference over independent data sets (``evaluation.paired.median_paired``).
+* ``batch``: two numbers of a whole batch of data sets, with their bootstrap standard deviations as if independent.
 
-:func:`build` gives one row a question and data set. ``compared`` is said of the first method: better, worse or not
-separated, by the 95 % interval of that pair alone. ``close`` says whether the whole interval lies within the margin,
-``not_worse`` whether its worse end does. The margin is that of the verdict rule (``reports.verdict.margin``). Where a
+:func:`build` gives one row per question and data set. ``compared`` says whether the first method is better, worse or
+not separated, by the 95 % interval of this pair only. ``close`` says whether the whole interval lies within the margin,
+``not_worse`` whether its worse end does. The margin is that of the verdict rule (``reports.verdict.margin``). If a
 common task has an exact posterior (:data:`SCALES`), the margin of a log-likelihood is a tenth of the distance from the
 training mean to that posterior.
 """
@@ -38,7 +39,7 @@ from reports.verdict import margin
 from reports.verdicts import BATCH
 
 FILE = Path(__file__).parent / "findings" / "comparisons.csv"
-#: of the committed table.
+#: name of the committed table.
 NAME = "comparisons.csv"
 PLAN = (
     *("id", "kind", "experiment", "protocol", "dataset", "metric", "method", "setting"),
@@ -51,18 +52,18 @@ COLUMNS = (
 KINDS = ("mean", "median", "batch")
 WORDS = ("better", "worse", "not separated")
 ALPHA = 0.05
-#: common task -> the methods whose mean log-likelihoods are the two ends of its scale: training mean, exact posterior.
+#: common task -> the methods whose mean log-likelihoods are the ends of its scale: training mean and exact posterior.
 SCALES = {
     "common_linear_regression": ("predict_mean", "exact_posterior"),
     "common_logistic_regression": ("predict_mean", "nuts"),
 }
-#: margin of a log-likelihood there, as a share of the scale.
+#: margin of a log-likelihood of these tasks, as a share of the scale.
 SHARE = 0.1
 Key = tuple[str, str, str, str, str]
 
 
 def read_plan(path: Path = FILE) -> list[dict[str, str]]:
-    """Raises :class:`ReportError` for other columns, an unknown kind or metric, or two rows that ask the same."""
+    """Read the plan. Raises :class:`ReportError` for wrong columns, an unknown kind or metric, or a repeated row."""
     with open(path, newline="", encoding="utf-8") as f:
         reader = csv.DictReader(f)
         if tuple(reader.fieldnames or ()) != PLAN:
@@ -79,7 +80,7 @@ def read_plan(path: Path = FILE) -> list[dict[str, str]]:
 
 
 def build(scores: Mapping[str, pd.DataFrame], plan: list[dict[str, str]] | None = None) -> pd.DataFrame:
-    """One row a question of the plan and data set that both sides have scores on; ``scores``: of each experiment."""
+    """One row per question of the plan and data set on which both sides have scores. ``scores``: by experiment."""
     plan = read_plan() if plan is None else plan
     known = {name: _values(frame) for name, frame in scores.items()}
     rows = [row for asked in plan for row in _rows(asked, known)]
@@ -108,7 +109,7 @@ def _rows(asked: dict[str, str], known: dict[str, dict[Key, dict[str, float]]]) 
 
 
 def _settings(asked: dict[str, str], first: dict[Key, dict[str, float]]) -> list[tuple[str, str]]:
-    """Pairs of settings that a row of the plan asks for."""
+    """The pairs of settings that a row of the plan compares."""
     setting, other = asked["setting"], asked["other_setting"]
     if not setting.endswith("*"):
         return [(setting, other)]
@@ -141,7 +142,7 @@ def _row(asked: dict[str, str], dataset: str, setting: str, other_setting: str, 
 
 
 def _margin(asked: dict[str, str], dataset: str, first: dict[Key, dict[str, float]], other: float) -> float:
-    """Margin in units of the metric; ``other``: number of the second side."""
+    """The margin in units of the metric. ``other`` is the number of the second side."""
     if METRICS[asked["metric"]].margin is IN_NATS and asked["experiment"] in SCALES:
         found = [
             first.get((dataset, asked["protocol"], method, "", asked["metric"]))
@@ -159,7 +160,7 @@ def _word(yes: bool) -> str:
 
 
 def _difference(kind: str, metric: str, *sides: tuple[dict, Key]) -> tuple[Difference, float, float] | None:
-    """(interval, the first's number, the second's); None where a side has no score, or no interval can be given."""
+    """(interval, first number, second number), or None if a side has no score or there is no interval."""
     parts = BATCH[metric] if kind == "batch" else ()
     (x, *more_x), (y, *more_y) = ([values.get((*key, m), {}) for m in (metric, *parts)] for values, key in sides)
     if not x or not y:

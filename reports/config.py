@@ -1,4 +1,4 @@
-"""What the report needs of an experiment file: sources, tables, data sets, protocols, answers."""
+"""The parts of an experiment file that the report needs: sources, tables, data sets, protocols, answers."""
 
 from __future__ import annotations
 
@@ -9,20 +9,17 @@ from workflow import experiments
 from workflow.experiments import ConfigError
 
 READINGS = ("printed", "authors", "corrected")
-#: what every page, table and figure calls a reading.
+#: names of the readings on every page, table and figure.
 READING_TITLES = {"printed": "as printed", "authors": "authors' code", "corrected": "corrected"}
 SCALES = ("full", "quick", "tiny")
 
 
 class ReportError(ValueError):
-    """Config, scores and published numbers do not fit together; the message names the cell and the remedy."""
+    """Config, scores and published numbers contradict each other. The message names the cell and the remedy."""
 
 
 def load(path: str | Path) -> dict[str, Any]:
-    """An experiment file as the workflow reads it (``workflow.experiments.load``).
-
-    Raises :class:`ReportError` naming file and key.
-    """
+    """Read an experiment file by ``workflow.experiments.load``. Raises :class:`ReportError`, naming file and key."""
     try:
         return experiments.load(path)
     except ConfigError as e:

@@ -1,4 +1,4 @@
-"""What the report hands to a paper's own tables and figures, and what it takes back.
+"""The interface between the report and a paper's own tables and figures.
 
 A paper names functions in its ``PAPER`` (``workflow.papers.Paper``):
 
@@ -23,15 +23,16 @@ import datasets
 from reports.blocks import Table
 from reports.figure import Figure
 
-#: a table as the page shows it, and all its numbers.
+#: a table as the page shows it, and a frame with all its numbers.
 Pair = tuple[Table, pd.DataFrame]
 
 
 @dataclass(frozen=True)
 class Run:
-    """One experiment of a report. ``every``: scores of all experiments; ``extra``: folder of the tables that are none.
+    """One experiment of a report.
 
-    ``fits``, ``data``: folders of the run; ``figures``: where figures go.
+    ``every``: scores of all experiments; ``extra``: folder of further tables; ``fits``, ``data``: folders of the run;
+    ``figures``: folder for figures.
     """
 
     config: dict[str, Any]
@@ -51,20 +52,21 @@ class Run:
 
     @property
     def title(self) -> str:
-        """Heading of its table of all methods."""
+        """The heading of its table of all methods."""
         return f"{self.config.get('title', self.name)}: every method, every data set"
 
     @cached_property
     def real(self) -> pd.DataFrame:
-        """Scores without those on tables that are made up for time and memory."""
+        """The scores, except those on synthetic tables for time and memory."""
         return self.scores[~self.scores["dataset"].isin(datasets.names("synthetic"))]
 
 
 @dataclass(frozen=True)
 class Whole:
-    """What a page of all experiments of a paper needs besides them.
+    """The further input of a page on all experiments of a paper.
 
-    ``out``: folder of the report; ``ledger``: of ``reports.ledger.build``; ``sizes``: of ``reports.tables.data_info``.
+    ``out``: folder of the report; ``ledger``: from ``reports.ledger.build``; ``sizes``: from
+    ``reports.tables.data_info``.
     """
 
     out: Path
@@ -75,7 +77,7 @@ class Whole:
 
 @dataclass(frozen=True)
 class Tables:
-    """``methods``: in place of the table of all methods, None for that one; ``privacy``: what is shown of privacy."""
+    """A paper's own tables. ``methods`` replaces the table of all methods unless None. ``privacy``: on privacy."""
 
     methods: list[Pair] | None = None
     privacy: list[Pair] = field(default_factory=list)
@@ -83,9 +85,11 @@ class Tables:
 
 @dataclass(frozen=True)
 class AdviceSection:
-    """Advice for one task, Markdown. ``text``: take this, also on the front page; ``sentences``: because, and limits;
-    ``table``: of the methods, with its ``caption``. The first of ``figures`` stands on the page of the task. The others
-    and ``tables`` stand on the page of its details. ``rows``: how many rows a method needs, on the page of the task.
+    """Advice for one task, in Markdown.
+
+    ``text`` is the recommendation, which the front page shows too. ``sentences`` are its reasons and limits. ``table``
+    is the table of the methods, with its ``caption``. The first of ``figures`` is on the page of the task. The others
+    and ``tables`` are on the page of its details. ``rows`` is how many rows a method needs, on the page of the task.
     """
 
     id: str
@@ -101,7 +105,7 @@ class AdviceSection:
 
 @dataclass(frozen=True)
 class Advice:
-    """The pages "Which method should I use?": a section per task, tables and figures of all, and how to read them."""
+    """The pages "Which method should I use?": a section per task, common tables and figures, and how to read them."""
 
     sections: Sequence[AdviceSection]
     tables: Sequence[Table] = ()
@@ -111,7 +115,7 @@ class Advice:
 
 @dataclass(frozen=True)
 class Added:
-    """What a paper's own page adds to the report; its files are written. ``advice``: which method for which task."""
+    """What a paper's own page adds to the report. Its files are already written. ``advice``: a method per task."""
 
     methods: list[Table]
     privacy: list[Table]

@@ -1,4 +1,4 @@
-"""All data of the suite to take away: ``python -m reports.downloads --out DIR [--results results]``.
+"""All data of the suite for download: ``python -m reports.downloads --out DIR [--results results]``.
 
 ========================================== =========================================================================
 ``scores``, ``verdicts``, ``claims``,      tidy tables, each as ``.csv.gz`` and ``.parquet``; ``verdicts`` also as JSON
@@ -6,11 +6,11 @@
 ``dictionary.csv``, ``dictionary.md``      every column of every table: type, unit, meaning
 ========================================== =========================================================================
 
-Without ``--results`` the tables are those of the committed reference. With it scores, verdicts, claims and ledger are
-those of that run; papers with their own code keep the committed ones. The same input gives the same bytes.
+By default the tables are those of the committed reference. With ``--results``, scores, verdicts, claims and ledger are
+those of that run, except for papers with their own code. The same input gives the same bytes.
 
-Parquet is written by fastparquet: 4 MB where pyarrow is 55, and pandas does not change its type of strings (nor import
-it in every process) because it is there.
+Parquet is written by fastparquet, which has 4 MB instead of pyarrow's 55. If pyarrow is installed, pandas also changes
+its type of strings and imports it in every process.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ TABLES = ("scores", "verdicts", "claims", "ledger", "settings")
 
 
 def scores(results: Path | None = None) -> pd.DataFrame:
-    """Every score, of the reference or of a run. Raises FileNotFoundError where the run has none."""
+    """All scores of the reference or of a run. Raises FileNotFoundError if the run has none."""
     if results is None:
         return tables.scores(ROOT)
     files = sorted((results / "scores").glob("*/*.csv"))
@@ -50,7 +50,7 @@ def scores(results: Path | None = None) -> pd.DataFrame:
 
 
 def _paper(experiment: str) -> str:
-    """Key of the paper of an experiment; "" for one of no paper."""
+    """The key of the paper of an experiment, or "" if it has none."""
     paper = papers.paper_of(experiment)
     return paper.key if paper else ""
 
@@ -76,7 +76,7 @@ def _source(paper: str) -> str:
 
 
 def settings() -> pd.DataFrame:
-    """Every parameter of every cell at full scale, defaults written out; one row a parameter, its value as JSON."""
+    """Every parameter of every cell at full scale, with defaults: one row per parameter, with its value as JSON."""
     rows = []
     for name, path in papers.experiments().items():
         for cell in experiments.cells(path, "full"):
@@ -98,7 +98,7 @@ def settings() -> pd.DataFrame:
 
 
 def _own_settings(path: Path) -> list[dict[str, str]]:
-    """Of the cells of a paper with score files of its own: what their setting names, and the repetitions."""
+    """The parameters of the cells of a paper with its own score files: those in their setting, and the repetitions."""
     frame, paper = tables.text(path), tables.paper_of(path)
     if "runs" not in frame:
         return []
@@ -115,12 +115,12 @@ def _own_settings(path: Path) -> list[dict[str, str]]:
 
 
 def _json(value: Any) -> str:
-    """As JSON; an infinity as text, which JSON has not."""
+    """The value as JSON, with an infinity as text, because JSON has none."""
     return json.dumps(str(value) if isinstance(value, float) and not math.isfinite(value) else value, default=str)
 
 
 def build(results: Path | None = None) -> dict[str, pd.DataFrame]:
-    """The tables by name, columns of the dictionary. Raises FileNotFoundError for what is missing."""
+    """The tables by name, with the columns of the dictionary. Raises FileNotFoundError if one is missing."""
     home = (ROOT, results and results / "verdicts.csv"), (ROOT, results and results / "ledger.csv")
     return {
         "scores": scores(results),
@@ -132,7 +132,7 @@ def build(results: Path | None = None) -> dict[str, pd.DataFrame]:
 
 
 def write(out: Path, results: Path | None = None) -> list[Path]:
-    """Write all files; gives their paths. Each takes its name when it is whole."""
+    """Write all files atomically and return their paths."""
     made = []
     for name, frame in build(results).items():
         write_bytes(out / f"{name}.csv.gz", gzip.compress(sheet_text(frame).encode(), compresslevel=6, mtime=0))
@@ -148,17 +148,17 @@ def write(out: Path, results: Path | None = None) -> list[Path]:
 
 
 def write_parquet(path: Path, frame: pd.DataFrame) -> None:
-    """Zstandard, one file; repeated words are stored once."""
+    """Write one Parquet file with Zstandard compression."""
     import fastparquet
 
     texts = frame.columns[[str(t) == "str" for t in frame.dtypes]]
     frame = frame.astype({c: "category" for c in texts if frame[c].nunique() < len(frame) / 2})
-    with replacing(path) as f:  # written by name: the open file is the temporary one
+    with replacing(path) as f:  # fastparquet writes by name; f is the temporary file
         fastparquet.write(f.name, frame, compression="ZSTD", write_index=False, object_encoding="utf8", stats=False)
 
 
 def as_json(frame: pd.DataFrame) -> str:
-    """A list of records; no number is null, an infinity is the text "inf" or "-inf"."""
+    """A JSON list of records. A missing number is null, an infinity is the text "inf" or "-inf"."""
     rows = [
         {k: (None if pd.isna(v) else str(v) if isinstance(v, float) and math.isinf(v) else v) for k, v in row.items()}
         for row in frame.to_dict("records")
@@ -167,7 +167,7 @@ def as_json(frame: pd.DataFrame) -> str:
 
 
 def as_markdown(told: pd.DataFrame) -> str:
-    """The dictionary, one table of Markdown a table of data."""
+    """The dictionary in Markdown, with one table per table of data."""
     parts = ["# Data dictionary", "", "Each table is a `.csv.gz` and a `.parquet` file; an empty field is no value."]
     for name, rows in told.groupby("table", sort=False):
         parts += ["", f"## {name}", "", "| column | type | unit | meaning |", "|---|---|---|---|"]

@@ -1,27 +1,28 @@
-"""Kinds of evidence: what runs of ours say about a published number. One function per kind.
+"""Kinds of evidence: what our runs say about a published number. There is one function per kind.
 
 A source publishes a mean of N runs, a single run, a box plot, or all its runs. The kinds differ in their bound on p,
-the chance of what is seen if both programs are one. :mod:`reports.verdict` turns what they find into a word.
+the probability of such a difference if both implementations are the same. :mod:`reports.verdict` turns their results
+into a word.
 
-Ours: n runs x_1..x_n with mean ``mean`` and standard deviation s (ddof = 1). Published: m, the mean of N runs, and
-their standard deviation s_pub, where it is printed (a standard error is first turned into one, se sqrt(N)). u: one unit
-of the last digit of m, which covers a number that was rounded as well as one that was truncated; u_s: one unit of the
-last digit of s_pub, times sqrt(N) for a standard error. S = s_pub + u_s is at least the standard deviation of their
-runs. gap = max(0, |mean - m| - u) is at most the distance of the two means.
+We have n runs x_1..x_n with mean ``mean`` and standard deviation s (ddof = 1). Published are m, the mean of N runs, and
+perhaps their standard deviation s_pub. A printed standard error se is first converted to se sqrt(N). u is one unit of
+the last digit of m, which covers both rounding and truncation. u_s is one unit of the last digit of s_pub, times
+sqrt(N) for a standard error. S = s_pub + u_s is at least the standard deviation of their runs. gap = max(0, |mean - m|
+- u) is at most the distance of the two means.
 
 ==================  ====================================================================================================
-:func:`means`       mean and spread of N runs, with splits of their own or with ours
+:func:`means`       mean and spread of N runs, on their own splits or on ours
 :func:`batch`       one number of one batch of data sets, such as a coverage error
 :func:`single`      one run on the same splits, which differs from ours only by its noise
 :func:`exact`       one run without noise
 :func:`box`         a box plot of N chains
 :func:`all_runs`    mean and spread of N runs, and each of the runs
 :func:`chances`     each of N runs of a sampler, by the chance that one of ours is above one of theirs
-:func:`run_by_run`  chains with inputs of their own, each beside the exact posterior of its input
+:func:`run_by_run`  chains with different inputs, each compared with the exact posterior of its input
 :func:`streams`     one number whose noise is known up to a few streams of random numbers
 ==================  ====================================================================================================
 
-If the paper's splits are also ours, the two means move together, and :func:`means` is conservative.
+If the paper's splits are also ours, the two means vary together, and :func:`means` is conservative.
 """
 
 from __future__ import annotations
@@ -41,17 +42,17 @@ from evaluation.metrics import METRICS
 
 #: level of intervals and of bounds: 95 %.
 AGREE = 0.05
-#: means drawn by :func:`p_resampled`, and the seed of the stream that draws them: the same for every cell.
+#: number of resampled means of :func:`p_resampled`, and the seed of their stream, which is the same for every cell.
 RESAMPLES, RESAMPLING_SEED = 100_000, 20210601
-#: least p of a single published run judged by t among runs whose splits differ (:func:`means`).
+#: smallest p of a single published run that is judged by t, if splits differ (:func:`means`).
 SINGLE = 0.01
 #: largest spread of the logarithms of runs that :func:`single` judges by t.
 NARROW = 0.25
 #: the standard deviation of a normal distribution is this many times its median absolute deviation.
 _MAD = 1.4826
-#: of a normal distribution: standard error of its median in units of sd / sqrt(n), interquartile range in units of sd.
+#: for a normal distribution: standard error of the median in units of sd / sqrt(n), interquartile range in units of sd.
 MEDIAN, RANGE = math.sqrt(math.pi / 2), 1.3489795
-#: relative slack for what is below the rounding of the inputs: .3 - .2 - .1 is not 0 in binary.
+#: relative tolerance for rounding of the inputs: .3 - .2 - .1 is not 0 in binary.
 _ROUNDING = 4 * np.finfo(np.float64).eps
 
 
@@ -59,8 +60,14 @@ _ROUNDING = 4 * np.finfo(np.float64).eps
 class Printed:
     """A published mean.
 
-    mean : its value. unit : u. spread : S, NaN where none is printed. n : N runs behind it. runs :
-    these runs, where each is published. spread_unit : u_s. Numbers may be arrays of several published means.
+    mean : its value.
+    unit : u.
+    spread : S, NaN if none is printed.
+    n : the number N of runs.
+    runs : these runs, if each is published.
+    spread_unit : u_s.
+
+    Numbers may be arrays of several published means.
     """
 
     mean: float
@@ -80,7 +87,8 @@ class Printed:
 class Box:
     """A published box plot of ``n`` values, or arrays of several.
 
-    outliers : how many values are drawn beyond the whiskers. unit : one unit of the last digit of each number.
+    outliers : number of values that are drawn beyond the whiskers.
+    unit : one unit of the last digit of each number.
     """
 
     median: float
@@ -102,10 +110,14 @@ class Box:
 class Found:
     """The answer of a kind of evidence about a number.
 
-    p, p_kind : the chance of what is seen if both programs are one, two-sided, and how it is bounded; NaN where nothing
-    can be said. higher : is ours above the published number? bound : the one-sided 95 % bound of the distance of the
-    two, in the units of the margin. difference : ours - published. low, high : its 95 % interval. detectable : the
-    smallest distance that would have been refuted. reason : a remark for readers.
+    p, p_kind : the two-sided probability of such a difference if both implementations are the same, and how it is
+        bounded. NaN if nothing can be said.
+    higher : whether ours is above the published number.
+    bound : the one-sided 95 % bound of the distance of the two, in the units of the margin.
+    difference : ours - published.
+    low, high : its 95 % interval.
+    detectable : the smallest distance that would have been refuted.
+    reason : a remark for readers.
     """
 
     p: float
@@ -119,12 +131,12 @@ class Found:
     reason: str = ""
 
 
-#: (published number, our runs (n,), metric, level of a refutation) -> what they say.
+#: the type of a kind of evidence: maps (published number, our runs (n,), metric, level of a refutation) to a Found.
 Kind = Callable[..., Found]
 
 
 def unit_of(published: str, digits: int | None = None) -> float:
-    """One unit of the last digit of a number as printed; ``digits`` of its table if those are more."""
+    """One unit of the last digit of a printed number, or of the ``digits`` of its table if there are more."""
     text = published.strip().lower()
     if not text or "e" in text:
         raise ValueError(f"published number '{published}': give plain decimal digits, as the paper prints them")
@@ -133,7 +145,7 @@ def unit_of(published: str, digits: int | None = None) -> float:
 
 
 def printed(mean: str, n: int, std: str = "", std_kind: str = "none", digits: int | None = None) -> Printed:
-    """A published number from its strings. ``std_kind``: sd, se, or none and redraws (no spread of runs).
+    """A published number from its strings. ``std_kind`` is sd, se, or none or redraws, which are no spread of runs.
 
     Raises ValueError for another kind, a spread below 0 and a count below 1.
     """
@@ -152,7 +164,7 @@ def printed(mean: str, n: int, std: str = "", std_kind: str = "none", digits: in
 
 
 def gap_of(ours, published, unit) -> np.ndarray:
-    """max(0, |ours - published| - unit); 0 too for what is below the rounding of the inputs. Broadcasts."""
+    """max(0, |ours - published| - unit), which is also 0 below the rounding of the inputs. Broadcasts."""
     ours, published = np.asarray(ours, dtype=np.float64), np.asarray(published, dtype=np.float64)
     gap = np.maximum(0.0, np.abs(ours - published) - unit)
     return np.where(gap <= _ROUNDING * (np.abs(ours) + np.abs(published)), 0.0, gap)
@@ -160,18 +172,18 @@ def gap_of(ours, published, unit) -> np.ndarray:
 
 @lru_cache(maxsize=512)
 def _quantile(alpha: float, n: int | None = None) -> float:
-    """t(1 - alpha; n - 1), of the normal distribution without ``n``."""
+    """The quantile t(1 - alpha; n - 1), or that of the normal distribution if n is None."""
     return float(normal.isf(alpha) if n is None else student.isf(alpha, n - 1))
 
 
 def means(paper: Printed, values: Sequence[float], metric: str, level: float) -> Found:
-    """Mean and spread of N published runs. The kind of p is one of three:
+    """The evidence of mean and spread of N published runs. The kind of p is one of three:
 
-    ``t`` : the spread of our runs is small and without heavy tails (:func:`tame`), so both means are close to normal:
-        p = P(|t(n-1)| >= gap / (max(s, S) sqrt(1/n + 1/N))). max(s, S): either may be too small by chance. A single
-        published run (N = 1) is no mean, so far tails of the distribution itself are asked for, and n runs show none
-        beyond 1 / (n + 1). There p is at least 1 %.
-    ``rank`` : otherwise a bound on the Mann-Whitney test from m, S and N alone, for any distribution of the scores.
+    ``t`` : if the spread of our runs is small and without heavy tails (:func:`tame`), both means are close to normal.
+        Then p = P(|t(n-1)| >= gap / (max(s, S) sqrt(1/n + 1/N))). It has max(s, S) because either may be too small by
+        chance. A single published run (N = 1) is not a mean, so p depends on far tails of the distribution itself, and
+        n runs show no tail beyond 1 / (n + 1). There p is at least 1 %.
+    ``rank`` : otherwise a bound on the Mann-Whitney test from m, S and N only, for any distribution of the scores.
 
         *Theirs at or above x.* Let k of their N runs lie at or above x, and d = x - m - u > 0, so that x exceeds their
         mean by d at least. For a given k their variance (divided by N) is least with k runs at x and N - k at one value
@@ -179,30 +191,31 @@ def means(paper: Printed, values: Sequence[float], metric: str, level: float) ->
 
             k <= K(x) = floor(N v / (v + d^2))       (Cantelli's inequality for N numbers; attained, so not improvable)
 
-        K(x) = N where d <= 0. v = 0 for N = 1. Authors divide by N or by N - 1 and do not say which; (N - 1)/N S^2, the
-        variance in the second case, would be too small in the first, so v = S^2. Without s_pub (v unbounded)
-        K(x) = N - 1: not all numbers exceed their mean. Where scores are never negative, Markov's inequality holds too:
-        k x <= N (m + u), so K(x) <= floor(N (m + u) / x). Theirs at or below x: the same with d = m - u - x, without
-        Markov.
+        K(x) = N if d <= 0. v = 0 for N = 1. Authors divide by N or by N - 1 and do not say which. (N - 1)/N S^2, the
+        variance in the second case, would be too small in the first, so v = S^2. If s_pub is not printed, v is
+        unbounded and K(x) = N - 1, because not all numbers exceed their mean. If scores are never negative, Markov's
+        inequality holds too: k x <= N (m + u), so K(x) <= floor(N (m + u) / x). Theirs at or below x: the same with
+        d = m - u - x, without Markov.
         *The test.* Pairs (one of theirs, one of ours) with theirs at or above ours number at most U = sum_i K(x_i),
         ties included. If all n + N runs are exchangeable, the number of such pairs (ties broken at random, which can
         only lower it) has the null distribution of Mann and Whitney, so P(Mann-Whitney(n, N) <= U) bounds the chance of
         ours lying so far above theirs. p is twice the smaller of this and its mirror image, at most 1. Full separation
         gives 2 / C(n + N, N): 3.8e-5 for n = 20, N = 5, which misses 1 % / 290, and 3.0e-5 for n = 21.
-    ``resampled`` : N >= 2 runs, not tame, and no s_pub to bound them by. p = twice the share of 100,000 means of N of
-        our runs, drawn with replacement, that lie at or beyond m -+ u on the scarcer side, (count + 1) / 100,001, and
-        at least 2 / (floor(n/N) + 1). The limit is what the data support for any distribution: their mean is
-        exchangeable with the means of floor(n/N) disjoint groups of our runs, so it is the largest of them all with
-        probability 1 / (floor(n/N) + 1); resampling knows nothing beyond the largest of our runs. (Without the limit a
-        paper drawn from this suite's own scores of the mixture lies outside all 100,000 means in up to 2 % of draws,
-        also where our runs happen to look free of heavy tails.) So resampling alone never refutes. Where ranks with
-        Markov's inequality give a smaller p, that p counts, and its kind is ``rank``; it is an exact bound.
+    ``resampled`` : for N >= 2 runs that are not tame, without an s_pub that bounds them. 100,000 means of N of our runs
+        are drawn with replacement. p is twice the share (count + 1) / 100,001 of means at or beyond m -+ u on the
+        scarcer side, and at least 2 / (floor(n/N) + 1). The data support no smaller p for an arbitrary distribution.
+        Their mean is exchangeable with the means of floor(n/N) disjoint groups of our runs, so it is the largest of
+        them with probability 1 / (floor(n/N) + 1), and resampling knows nothing beyond the largest of our runs. If
+        there were no such limit, a paper drawn from this suite's own scores of the mixture would lie outside all
+        100,000 means in up to 2 % of draws, even if our runs happen to look free of heavy tails. So resampling alone
+        never refutes. If ranks with Markov's inequality give a smaller p, that exact bound counts, and its kind is
+        ``rank``.
 
-    ``low``, ``high``: the 95 % interval of the difference; widened by one unit it holds 0 if p > 5 %. For ``rank`` it
-    is the interval of a shift of our runs against theirs, the unit included. If no spread is published and the runs are
-    not tame, it is the central 95 % of the means of N of our runs, less m. ``detectable`` is infinite if nothing can be
-    refuted (too few runs, or no published spread). Markov's inequality, which sees one direction only, is left out of
-    the interval and of ``detectable``. A single run of ours has no spread, so p is NaN.
+    ``low``, ``high`` are the 95 % interval of the difference. Widened by one unit, it contains 0 if p > 5 %. For
+    ``rank`` it is the interval of a shift of our runs against theirs, including the unit. If no spread is published and
+    the runs are not tame, it is the central 95 % of the means of N of our runs, minus m. ``detectable`` is infinite if
+    nothing can be refuted (too few runs, or no published spread). Markov's inequality has one direction only and is
+    left out of the interval and of ``detectable``. A single run of ours has no spread, so p is NaN.
     """
     x = np.sort(np.asarray(values, dtype=np.float64))
     n, mean = len(x), math.fsum(x) / len(x)
@@ -245,11 +258,12 @@ def _decided(x: np.ndarray, mean: float, std: float, paper: Printed, metric: str
 def bound_of_means(mean, std, n: int, paper: Printed, metric: str) -> np.ndarray:
     """The one-sided 95 % bound of the distance of two means: gap + t(.95; n-1) max(s, S) sqrt(1/n + 1/N).
 
-    It is to the digits that are printed: gap leaves one unit out, so where a unit is more than the margin the unit
-    decides. The spread is that of the test for a difference: a published mean with a larger spread than ours is not
-    known better than its own spread says. A norm or divergence is compared by its logarithm: gap = distance of ln mean
-    to the logarithms of m - u .. m + u, and the standard deviation is max(s / mean, S / m) (first order). Vectorised
-    over ``mean``, ``std`` and the fields of ``paper`` but its count. Infinite below two runs.
+    It respects the printed digits: gap leaves one unit out, so the unit decides if it is larger than the margin. The
+    spread is that of the test for a difference, because a published mean with a larger spread than ours is not known
+    better than its own spread says. A norm or divergence is compared by its logarithm: gap is the distance of ln mean
+    from the logarithms of m - u .. m + u, and the standard deviation is max(s / mean, S / m), to first order. The
+    function is vectorised over ``mean``, ``std`` and the fields of ``paper`` except its count. The bound is infinite
+    below two runs.
     """
     if n < 2:
         return np.full(np.shape(mean), np.inf)
@@ -270,16 +284,17 @@ def _positive(metric: str) -> bool:
 
 
 def light_tails(runs: np.ndarray) -> np.ndarray:
-    """s <= 2 * 1.4826 MAD, the last axis of ``runs`` holding the runs: at most twice that of a normal distribution."""
+    """Whether s <= 2 * 1.4826 MAD over the last axis of ``runs``: at most twice what a normal distribution has."""
     deviation = np.median(np.abs(runs - np.median(runs, axis=-1, keepdims=True)), axis=-1)
     return runs.std(axis=-1, ddof=1) <= 2 * _MAD * deviation
 
 
 def tame(runs: np.ndarray, paper: Printed, metric: str) -> np.ndarray:
-    """Are means of these runs close to normal? ``runs`` (..., n).
+    """Whether means of these runs (..., n) are close to normal.
 
-    No heavy tails (:func:`light_tails`) and, for a metric that is never negative, s at most a quarter of our mean and S
-    at most a quarter of the published one (a spread of the size of the number itself is a skewed distribution).
+    They must not have heavy tails (:func:`light_tails`). For a metric that is never negative, s must be at most a
+    quarter of our mean, and S at most a quarter of the published one, because a spread of the size of the number itself
+    means a skewed distribution.
     """
     light = light_tails(runs)
     if not _positive(metric):
@@ -306,10 +321,11 @@ def _tail(gap, error, survival: Callable) -> np.ndarray:
 
 @lru_cache(maxsize=64)
 def mann_whitney(n: int, n_published: int) -> np.ndarray:
-    """P(U <= u) for u = 0..nN, exact: U = number of pairs with theirs above ours, no ties, all orders equally likely.
+    """The exact P(U <= u) for u = 0..nN, where U is the number of pairs with theirs above ours.
 
-    The largest of all n + N is ours with probability n / (n + N), and then in no pair; else it is theirs, and in n:
-    P(n, N; u) = n/(n+N) P(n-1, N; u) + N/(n+N) P(n, N-1; u - n).
+    There are no ties, and all orders are equally likely. The largest of all n + N is ours with probability n / (n + N),
+    and then in no pair. Otherwise it is theirs, and in n pairs: P(n, N; u) = n/(n+N) P(n-1, N; u) + N/(n+N)
+    P(n, N-1; u - n).
     """
     size = n * n_published + 1
     rows = np.zeros((n_published + 1, size))
@@ -325,14 +341,14 @@ def mann_whitney(n: int, n_published: int) -> np.ndarray:
 
 
 def most_beyond(distance, variance, n_published: int) -> np.ndarray:
-    """K: how many of N runs can lie ``distance`` or more beyond their mean, given their variance (divided by N).
+    """K, the largest number of N runs that can lie ``distance`` or more beyond their mean.
 
-    Vectorised; ``variance`` NaN where it is not known. ``distance`` <= 0: all N.
+    ``variance`` is theirs (divided by N), or NaN if it is not known. For ``distance`` <= 0 all N can. Vectorised.
     """
     d2 = np.square(np.maximum(distance, 0.0))
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.where(np.isnan(variance), 1.0 - 0.5 / n_published, variance / (variance + d2))
-    # A share that rounding leaves below a whole number of runs counts as that number: the bound stays a bound.
+    # A share that rounding leaves just below a whole number of runs counts as that number, so the bound is valid.
     most = np.floor(n_published * np.minimum(share, 1.0) * (1 + 1e-12))
     return np.where(d2 > 0, most, n_published).astype(np.int64)
 
@@ -343,7 +359,7 @@ def p_rank(runs, paper: Printed, metric: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _p_rank(runs, paper: Printed, positive: bool) -> tuple[np.ndarray, np.ndarray]:
-    """The bounds of :func:`p_rank`; ``positive``: can their runs not lie below 0? (Markov's inequality)"""
+    """The bounds of :func:`p_rank`. If ``positive``, their runs cannot be below 0, and Markov's inequality is used."""
     runs = np.asarray(runs, dtype=np.float64)
     mean, spread = (np.asarray(a, dtype=np.float64)[..., None] for a in (paper.mean, paper.spread))
     variance = np.zeros_like(spread) if paper.n == 1 else np.square(spread)
@@ -360,16 +376,16 @@ def _p_rank(runs, paper: Printed, positive: bool) -> tuple[np.ndarray, np.ndarra
 
 @lru_cache(maxsize=32)
 def _draws(n: int, n_published: int) -> np.ndarray:
-    """Which of ``n`` sorted runs make up each of RESAMPLES means, (RESAMPLES, n_published).
+    """The indices of ``n`` sorted runs in each of RESAMPLES means: (RESAMPLES, n_published).
 
-    The second half mirrors the first, so that a mirrored number is judged as the number is.
+    The second half mirrors the first, so that a number and its mirror image get the same verdict.
     """
     half = np.random.default_rng(RESAMPLING_SEED).integers(n, size=(RESAMPLES // 2, n_published))
     return np.concatenate([half, n - 1 - half])
 
 
 def resampled_means(runs: np.ndarray, n_published: int) -> np.ndarray:
-    """RESAMPLES means of ``n_published`` of ``runs`` (n,), which are sorted first."""
+    """RESAMPLES means of ``n_published`` of the ``runs`` (n,), which are sorted first."""
     return _means(np.sort(np.asarray(runs, dtype=np.float64)).tobytes(), n_published)
 
 
@@ -382,7 +398,7 @@ def _means(runs: bytes, n_published: int) -> np.ndarray:
 
 
 def p_resampled(means: np.ndarray, n: int, paper: Printed) -> tuple[float, float]:
-    """One-sided: ours so far above theirs, and so far below. ``means``: of N of our ``n`` runs, resampled."""
+    """One-sided p: ours so far above theirs, and so far below. ``means`` are resampled from N of our ``n`` runs."""
     low = (1 + np.count_nonzero(means <= paper.mean + paper.unit)) / (1 + len(means))
     high = (1 + np.count_nonzero(means >= paper.mean - paper.unit)) / (1 + len(means))
     least = 1 / (n // paper.n + 1)
@@ -394,10 +410,10 @@ def _std(x: np.ndarray, mean: float) -> float:
 
 
 def _not_refuted(x: np.ndarray, paper: Printed, alpha: float) -> tuple[float, float]:
-    """Ends of the shifts c for which ours less c is not refuted at level ``alpha`` by ranks (without Markov).
+    """The ends of the shifts c for which ours minus c is not refuted at level ``alpha`` by ranks, without Markov.
 
-    Each end is found by bisection: P(ours above theirs) grows with c, its mirror image falls. Infinite where even full
-    separation does not refute.
+    Each end is found by bisection, because P(ours above theirs) grows with c and its mirror image falls. An end is
+    infinite if even full separation does not refute.
     """
     reach = math.sqrt(paper.n) * (0.0 if math.isnan(paper.spread) else paper.spread) + 2 * paper.unit
     reach += 1e-9 * (float(np.abs(x).max()) + abs(paper.mean))
@@ -419,10 +435,10 @@ def _not_refuted(x: np.ndarray, paper: Printed, alpha: float) -> tuple[float, fl
 
 
 def batch(paper: Printed, values: Sequence[float], metric: str, level: float, *, sd: float) -> Found:
-    """One number that a whole batch of data sets gives, theirs and ours alike (n = N = 1); p is of kind ``normal``.
+    """The evidence of one number per batch of data sets, theirs and ours (n = N = 1). p is of kind ``normal``.
 
-    ``sd``: its standard deviation over resampled data sets; the published batch has data sets of its own, so the
-    difference has the variance 2 sd^2 and p = P(|normal| >= gap / (sd sqrt 2)). Raises ValueError for an ``sd`` that is
+    ``sd`` is its standard deviation over resampled data sets. The published batch has other data sets, so the
+    difference has variance 2 sd^2, and p = P(|normal| >= gap / (sd sqrt 2)). Raises ValueError for an ``sd`` that is
     not finite or below 0.
     """
     (value,) = values
@@ -437,16 +453,16 @@ def batch(paper: Printed, values: Sequence[float], metric: str, level: float, *,
 
 
 def single(paper: Printed, values: Sequence[float], metric: str, level: float, *, heavy: bool = False) -> Found:
-    """One published run of a positive score on splits that are also ours, so that only its noise differs from ours.
+    """The evidence of one published run of a positive score on our splits, so that only its noise differs from ours.
 
-    :func:`means` refutes no single published run: there, our runs differ by their splits too and are few. Here many
-    repetitions differ by nothing but noise of a known distribution, and the test of one number is what the source
-    allows. A published spread over splits is shared by both, so ``paper`` has none, and N = 1.
+    :func:`means` refutes no single published run, because our runs there also differ by their splits and are few. Here
+    many repetitions differ only by noise of a known distribution, so one number can be tested. Both share the spread
+    over splits, so ``paper`` has none, and N = 1.
 
-    ``t`` : the logarithms of our runs have light tails and a spread of at most 1/4 (a positive number's spread is then
-        small against it): p = P(|t(n - 1)| >= gap / (s sqrt(1 + 1 / n))), on the logarithms, gap less one unit.
-    ``rank`` : else, and always for ``heavy``, runs whose error has no mean: p = 2 (1 + number of our runs at or beyond
-        the number) / (n + 1). It is at least 2 / (n + 1), so ranks alone refute no number.
+    ``t`` : if the logarithms of our runs have light tails and a spread of at most 1/4, which is small for a positive
+        number. p = P(|t(n - 1)| >= gap / (s sqrt(1 + 1 / n))), on the logarithms, with gap reduced by one unit.
+    ``rank`` : otherwise, and always for ``heavy`` runs, whose error has no mean. p = 2 (1 + number of our runs at or
+        beyond the number) / (n + 1). It is at least 2 / (n + 1), so ranks alone refute no number.
     """
     x = np.asarray(values, dtype=np.float64)
     n, ours, number, unit = len(x), float(x.mean()), paper.mean, paper.unit
@@ -465,7 +481,7 @@ def single(paper: Printed, values: Sequence[float], metric: str, level: float, *
 
 
 def p_single(runs: np.ndarray, number, unit, heavy: bool = False) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(p, is it by t?, is ours above?) of :func:`single`. ``runs`` (..., n), positive; ``number`` (...)."""
+    """(p, whether by t, whether ours is above) of :func:`single`. ``runs`` (..., n), positive; ``number`` (...)."""
     logs, n, number = np.log(runs), runs.shape[-1], np.asarray(number, dtype=np.float64)
     middle, s = logs.mean(axis=-1), logs.std(axis=-1, ddof=1)
     by_t = light_tails(logs) & (s <= NARROW) & (not heavy)
@@ -479,10 +495,10 @@ def p_single(runs: np.ndarray, number, unit, heavy: bool = False) -> tuple[np.nd
 
 
 def exact(paper: Printed, values: Sequence[float], metric: str, level: float, *, rounding: float = 0.0) -> Found:
-    """One published run without noise: p is 1 within one unit of the last digit, and 0 beyond.
+    """The evidence of one published run without noise: p is 1 within one unit of the last digit, and 0 beyond.
 
-    ``rounding``: how far the number may move because the data at hand are a rounded copy. A difference between a unit
-    and that is not refuted, and is not shown to be small either.
+    ``rounding`` is how much the number may change because our data are a rounded copy. A difference between one unit
+    and ``rounding`` is neither refuted nor shown to be small.
     """
     (ours,) = values
     gap = float(gap_of(ours, paper.mean, paper.unit))
@@ -493,17 +509,17 @@ def exact(paper: Printed, values: Sequence[float], metric: str, level: float, *,
 def box(
     paper: Box, values: Sequence[float], metric: str, level: float, *, calibration: Sequence[tuple[float, float]] = ()
 ) -> Found:
-    """A box plot of N values: median, quartiles, whiskers and the number of points beyond them. p is of kind ``rank``.
+    """The evidence of a box plot of N values: median, quartiles, whiskers and outliers. p is of kind ``rank``.
 
-    The rank test of :func:`means`, whose bound K(x) on the number of theirs at or above x comes from the box. The
-    sorted values are y_1 <= .. <= y_N; NumPy and matplotlib interpolate quantile q linearly at place (N - 1) q from 0.
-    For N = 20
+    It is the rank test of :func:`means`, where the bound K(x) on the number of theirs at or above x comes from the box.
+    The sorted values are y_1 <= .. <= y_N. NumPy and matplotlib interpolate quantile q linearly at place (N - 1) q,
+    counted from 0. For N = 20
 
         q1 = 1/4 y_5 + 3/4 y_6,    median = 1/2 y_10 + 1/2 y_11,    q3 = 3/4 y_15 + 1/4 y_16,
 
     and each is at least its lower neighbour: y_5 <= q1, y_10 <= median, y_15 <= q3. The upper whisker is the largest
-    value within 1.5 boxes of q3; all values above it are among the points drawn as outliers. Hence for x by more than
-    one unit of the last digit beyond the number named
+    value within 1.5 boxes of q3. All values above it are among the points drawn as outliers. K(x) is the smallest value
+    in this list whose number x exceeds by more than one unit of the last digit:
 
         K(x) = outliers    x > upper whisker (all of them may lie above)
                5           x > q3
@@ -512,19 +528,20 @@ def box(
                19          x > lower whisker (which is itself one of their values)
                20          else
 
-    of what is passed the smallest. Theirs at or below x: the mirror image. Pairs with theirs at or above ours number at
-    most U = sum_i K(x_i), ties included, and P(Mann-Whitney(n, N) <= U) bounds the chance of ours lying so far above
-    theirs; the bound on p is twice the smaller of this and its mirror image.
+    Theirs at or below x: the mirror image. The pairs with theirs at or above ours are at most U = sum_i K(x_i), ties
+    included, and P(Mann-Whitney(n, N) <= U) bounds the probability of ours lying so far above theirs. The bound on p is
+    twice the smaller of this and its mirror image.
 
-    A box keeps five numbers of twenty, so the bound is far above the chance itself: of one normal distribution it is at
-    most 5 % in .3 % of boxes. ``calibration`` has pairs (p, largest bound that has this p), which a simulation made
-    (``papers.raisa2021thesis.checks.calibration``): p is the least of them whose bound is not exceeded, and the bound
-    itself where that is smaller. So a refutation, whose level no simulation reaches, rests on the bound.
+    A box keeps five numbers of twenty, so the bound is far above the probability itself: if both have the same normal
+    distribution, it is at most 5 % in only .3 % of boxes. ``calibration`` has pairs (p, largest bound that has this p)
+    from a simulation (``papers.raisa2021thesis.checks.calibration``). p is the smallest of them whose bound is not
+    exceeded, or the bound itself if that is smaller. So a refutation, whose level no simulation reaches, relies on the
+    bound.
 
-    Medians are compared: the bound is gap + t(.95; N - 1) 1.2533 s sqrt(1/n + 1/N), with s the larger of both
-    interquartile ranges over 1.349. It assumes that both distributions are close to normal around their medians (then a
-    median's standard error is 1.2533 s / sqrt n); no refutation rests on that. The interval ``low``, ``high`` is made
-    the same way. Raises ValueError for another N than 20.
+    Medians are compared. Their bound is gap + t(.95; N - 1) 1.2533 s sqrt(1/n + 1/N), where s is the larger
+    interquartile range over 1.349. It assumes that both distributions are close to normal around their medians, so that
+    a median has standard error 1.2533 s / sqrt n. No refutation relies on that. The interval ``low``, ``high`` is made
+    in the same way. Raises ValueError for another N than 20.
     """
     x = np.asarray(values, dtype=np.float64)
     above, below = (float(p) for p in p_box(x, paper))
@@ -535,12 +552,12 @@ def box(
 
 
 def calibrated(bound: float, calibration: Sequence[tuple[float, float]]) -> float:
-    """p of a box whose bound on p is ``bound``."""
+    """The p of a box whose bound on p is ``bound``."""
     return min([bound, *(p for p, largest in calibration if bound <= largest)])
 
 
 def medians(runs: np.ndarray, paper: Box) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Of medians: their difference, its standard error, the bound of :func:`box`; (..., 1). ``runs`` (..., n)."""
+    """The difference of medians, its standard error and the bound of :func:`box`, (..., 1) each. ``runs``: (..., n)."""
     q1, median, q3 = np.quantile(runs, [0.25, 0.5, 0.75], axis=-1, keepdims=True)
     spread = np.maximum(spread_of(q1, q3), spread_of(paper.q1, paper.q3))
     error = MEDIAN * spread * math.sqrt(1 / runs.shape[-1] + 1 / paper.n)
@@ -549,7 +566,7 @@ def medians(runs: np.ndarray, paper: Box) -> tuple[np.ndarray, np.ndarray, np.nd
 
 
 def box_plot(runs: np.ndarray, unit: float) -> Box:
-    """What a box plot keeps of runs (..., n): the numbers of matplotlib, to the last digit ``unit``, (..., 1) each."""
+    """The box plot of runs (..., n): the numbers of matplotlib, rounded to ``unit``, (..., 1) each."""
     q1, median, q3 = np.quantile(runs, [0.25, 0.5, 0.75], axis=-1, keepdims=True)
     reach = 1.5 * (q3 - q1)
     within = (runs >= q1 - reach) & (runs <= q3 + reach)
@@ -566,7 +583,7 @@ def spread_of(q1: float, q3: float) -> float:
 
 
 def most_above(x, paper: Box) -> np.ndarray:
-    """K(x) of :func:`box`: how many of their 20 values can lie at or above x. Raises ValueError for another N."""
+    """K(x) of :func:`box`: the largest number of their 20 values at or above x. Raises ValueError for another N."""
     if paper.n != 20:
         raise ValueError(f"a box of {paper.n} values: the bound is worked out for 20")
     steps = ((paper.whisker_low, 19), (paper.q1, 15), (paper.median, 10), (paper.q3, 5),
@@ -578,7 +595,7 @@ def most_above(x, paper: Box) -> np.ndarray:
 
 
 def most_below(x, paper: Box) -> np.ndarray:
-    """How many of them can lie at or below x."""
+    """The largest number of their values at or below x."""
     mirrored = replace(
         paper, median=-paper.median, q1=-paper.q3, q3=-paper.q1, whisker_low=-paper.whisker_high,
         whisker_high=-paper.whisker_low,
@@ -596,20 +613,19 @@ def p_box(runs: np.ndarray, paper: Box) -> tuple[np.ndarray, np.ndarray]:
 
 
 def all_runs(paper: Printed, values: Sequence[float], metric: str, level: float) -> Found:
-    """Mean and spread of N published runs, and each of the runs (``Printed.runs``).
+    """The evidence of N published runs of which each is known (``Printed.runs``), with their mean and spread.
 
     p is that of the exact two-sample rank test of Wilcoxon, Mann and Whitney on our runs and theirs, given the ties
-    (:func:`rank_test`); interval, bound and ``detectable`` are those of :func:`means`.
+    (:func:`rank_test`). Interval, bound and ``detectable`` are those of :func:`means`.
     """
     p, z = rank_test(np.asarray(values, dtype=np.float64), np.asarray(paper.runs))
     return replace(means(paper, values, metric, level), p=p, p_kind="rank of all runs", higher=z < 0)
 
 
 def rank_test(ours: np.ndarray, theirs: np.ndarray) -> tuple[float, float]:
-    """(p, z): two-sided exact p of the sum of their ranks, ties with their mean rank; z: that sum, standardised.
+    """(p, z): the exact two-sided p of the sum of their ranks, and the standardised sum. Ties get their mean rank.
 
-    The null distribution counts all choices of N among the n + N pooled ranks (doubled, so that they are whole
-    numbers).
+    The null distribution counts all choices of N among the n + N pooled ranks, which are doubled to be whole numbers.
     """
     pooled = np.concatenate([theirs, ours])
     ranks = np.rint(2 * rankdata(np.round(pooled, 12))).astype(int)
@@ -628,14 +644,12 @@ def rank_test(ours: np.ndarray, theirs: np.ndarray) -> tuple[float, float]:
 
 
 def chances(paper: Printed, values: Sequence[float], metric: str, level: float) -> Found:
-    """Single runs of a sampler, N of theirs (``Printed.runs``) and n of ours.
+    """The evidence of single runs of a sampler, N of theirs (``Printed.runs``) and n of ours.
 
-    They are compared by W, the chance that one of ours is above one of theirs, a tie counted half.
-
-    p is that of the rank test of Wilcoxon, Mann and Whitney with its variance given the ties, by the normal
-    distribution (:func:`chance_above`). ``bound`` is the distance from 1/2 to the farther end of the 95 % interval of
-    W, whose variance is that of DeLong. ``difference`` is that of the means. Raises ValueError where no run of theirs
-    is given.
+    They are compared by W, the probability that one of ours is above one of theirs, where a tie counts half. p is that
+    of the rank test of Wilcoxon, Mann and Whitney in its normal approximation, with the variance given the ties
+    (:func:`chance_above`). ``bound`` is the distance from 1/2 to the farther end of the 95 % interval of W, by DeLong's
+    variance. ``difference`` is that of the means. Raises ValueError if no run of theirs is given.
     """
     theirs, ours = np.asarray(paper.runs, dtype=np.float64), np.asarray(values, dtype=np.float64)
     if not len(theirs):
@@ -661,13 +675,13 @@ def chance_above(ours: np.ndarray, theirs: np.ndarray) -> tuple[np.ndarray, np.n
 
 
 def run_by_run(paper: Printed, values: Sequence[float], metric: str, level: float, *, errors: Sequence[float]) -> Found:
-    """Chains of theirs (``Printed.runs``), each with an input of its own, beside the exact value for this input.
+    """The evidence of their chains (``Printed.runs``), each with its own input, compared with its exact value.
 
-    ``values`` (n,): the exact values in the order of their runs; ``errors`` (n,): the standard error of their run and
-    of the exact value together. With z_k their difference over the error, p is that of Wilcoxon's signed-rank test of
-    the z_k, which asks that they are symmetric about 0 and not that the errors are right. W_k = Phi(z_k) is the chance
-    that a perfect copy of run k is above it. ``bound`` is the distance from 1/2 to the farther end of the 95 %
-    interval of their mean.
+    ``values`` (n,) are the exact values in the order of their runs. ``errors`` (n,) are the standard errors of run and
+    exact value together. z_k is their difference over the error. p is that of Wilcoxon's signed-rank test of the z_k,
+    which assumes that they are symmetric around 0 but not that the errors are right. W_k = Phi(z_k) is the probability
+    that a perfect copy of run k is above it. ``bound`` is the distance from 1/2 to the farther end of the 95 % interval
+    of their mean.
     """
     z = (np.asarray(values, dtype=np.float64) - np.asarray(paper.runs)) / np.asarray(errors)
     p, w, half = (float(v[0]) for v in chance_of_chains(z[None]))
@@ -683,14 +697,15 @@ def chance_of_chains(z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def streams(paper: Printed, values: Sequence[Sequence[float]], metric: str, level: float) -> Found:
-    """One published mean over F parts (folds), each of which took one of K streams, nobody knows which.
+    """The evidence of one published mean over F parts (folds), each with one of K random streams, it is unknown which.
 
-    ``values`` (F, K): the score of every part with every stream. If each part took any of its streams with equal chance
-    and for itself, the distribution of the mean is known: its centre is the mean of all values, its variance the sum of
-    the parts' variances over F^2, its range the means of the parts' least and largest values. p is twice Chernoff's
-    bound on the tail beyond the number, exp(min over lambda of sum_f log mean_k exp(lambda (v_fk - v_f) / F) - lambda
-    gap), with v_f the mean of part f; at most 1. It is 0 outside of the range and needs no normal distribution.
-    ``low``, ``high`` and ``detectable`` are where that p crosses 5 % and the level, ``bound`` where it crosses 10 %.
+    ``values`` (F, K) are the scores of every part with every stream. If each part took one of its streams independently
+    and with equal probability, the distribution of the mean is known. Its centre is the mean of all values, its
+    variance is the sum of the parts' variances over F^2, and its range is given by the means of the parts' smallest and
+    largest values. p is twice Chernoff's bound on the tail beyond the number, exp(min over lambda of sum_f log mean_k
+    exp(lambda (v_fk - v_f) / F) - lambda gap), with v_f the mean of part f, and at most 1. It is 0 outside of the range
+    and assumes no normal distribution. ``low`` and ``high`` are where that p crosses 5 %, ``detectable`` where it
+    crosses the level, and ``bound`` where it crosses 10 %.
     """
     v = np.asarray(values, dtype=np.float64)
     if v.ndim != 2:
@@ -712,7 +727,7 @@ def streams(paper: Printed, values: Sequence[Sequence[float]], metric: str, leve
 
 
 def chernoff(steps: np.ndarray, distance: float) -> float:
-    """A bound on P(sum of one of each row of ``steps`` (F, K) >= ``distance``); rows have mean 0, ``distance`` > 0."""
+    """A bound on P(sum of one entry per row of ``steps`` (F, K) >= ``distance`` > 0). Rows have mean 0."""
     if distance > steps.max(axis=1).sum() * (1 + 1e-12):
         return 0.0
     tilt = _tilt(steps, lambda log_mean, mean, tilt: mean >= distance)
@@ -721,7 +736,7 @@ def chernoff(steps: np.ndarray, distance: float) -> float:
 
 
 def _tilted(steps: np.ndarray, tilt: float) -> tuple[float, float]:
-    """(logarithm of the mean of exp(tilt sum), mean of the sum under these weights)."""
+    """The logarithm of the mean of exp(tilt sum), and the mean of the sum under these weights."""
     largest = steps.max(axis=1)
     weights = np.exp(tilt * (steps - largest[:, None]))
     total = weights.sum(axis=1)
@@ -730,7 +745,7 @@ def _tilted(steps: np.ndarray, tilt: float) -> tuple[float, float]:
 
 
 def _tilt(steps: np.ndarray, reached: Callable[[float, float, float], bool]) -> float:
-    """The least tilt at which ``reached`` (of :func:`_tilted` and the tilt) is true, by bisection; it grows with it."""
+    """The smallest tilt at which ``reached`` (of :func:`_tilted` and the tilt) is true, by bisection."""
     high = 1.0 / max(float(np.abs(steps).max()), 1e-300)
     for _ in range(40):
         if reached(*_tilted(steps, high), high):
@@ -744,7 +759,7 @@ def _tilt(steps: np.ndarray, reached: Callable[[float, float, float], bool]) -> 
 
 
 def _crossing(steps: np.ndarray, alpha: float) -> float:
-    """The least distance at which twice :func:`chernoff` is at most ``alpha``; the end of the range at most."""
+    """The smallest distance at which twice :func:`chernoff` is at most ``alpha``, or else the end of the range."""
     if not steps.any():
         return 0.0
     tilt = _tilt(steps, lambda log_mean, mean, tilt: log_mean - tilt * mean <= math.log(alpha / 2))
@@ -753,10 +768,11 @@ def _crossing(steps: np.ndarray, alpha: float) -> float:
 
 @dataclass(frozen=True)
 class Runs:
-    """A published number beside our runs: what every paper hands to :func:`reports.verdict.judge`.
+    """A published number with our runs: the input of :func:`reports.verdict.judge`.
 
-    published : a :class:`Printed` number or a :class:`Box`. values : the score of every run of ours. evidence : a kind
-    of this module, its options set by ``functools.partial``.
+    published : a :class:`Printed` number or a :class:`Box`.
+    values : the scores of all our runs.
+    evidence : a kind of this module, with options set by ``functools.partial``.
     """
 
     published: Printed | Box

@@ -1,4 +1,4 @@
-"""A figure as the page shows it, and the interval that figures draw."""
+"""A figure of a page, and the interval that figures draw."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Figure:
 
 
 def half_width(std: float, n: float, ratio: float = RATIO_90_10) -> float:
-    """Half of the 95 % interval of a mean over ``n`` overlapping splits, n_test / n_train = ratio; NaN below two."""
+    """Half of the 95 % interval of a mean over ``n`` overlapping splits with n_test / n_train = ratio; NaN if n < 2."""
     if not n >= 2 or not math.isfinite(std):
         return math.nan
     return float(student.ppf(1 - AGREE / 2, n - 1)) * std * math.sqrt(1 / n + ratio)

@@ -1,6 +1,6 @@
 """Findings: short texts whose every number is read from a committed table when they are rendered.
 
-``findings/source/<id>.md``, of a paper or of ``reports/``, has a front matter and below it a template
+``findings/source/<id>.md``, of a paper or of ``reports/``, has front matter and then a template
 (:mod:`reports.frames`):
 
     ---
@@ -9,10 +9,10 @@
     title_holds: ...  # what shows the title (reports.titles)
     ---
 
-``findings/<id>.md`` is the same rendered. A function ``my_finding(rows)`` of ``findings/queries.py`` returns what the
-text of ``my-finding.md`` may use besides, and ``shared(rows)`` what all texts of its folder may use.
-``findings/index.csv`` says of which published numbers the texts speak. Tables are the CSV files of all references
-(``workflow.papers.find``). A scores file, ``scores/<experiment>.csv``, has the columns of its cells too.
+``findings/<id>.md`` is the rendered text. A function ``my_finding(rows)`` of ``findings/queries.py`` returns further
+names for the text of ``my-finding.md``, and ``shared(rows)`` returns names for all texts of its folder.
+``findings/index.csv`` says which published numbers the texts are about. Tables are the CSV files of all references
+(``workflow.papers.find``). A scores file, ``scores/<experiment>.csv``, also has the columns of its cells.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ from workflow import committed, papers
 
 HERE = Path(__file__).parent / "findings"
 REFERENCE = papers.REFERENCE
-#: keys of a front matter.
+#: keys of the front matter.
 KEYS = ("title", "summary", "title_holds")
 
 
 class FindingError(ValueError):
-    """A text that cannot be rendered; names its file."""
+    """A text cannot be rendered. The message names its file."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """``text``: Markdown with every number and table in its place."""
+    """A rendered finding. ``text`` is Markdown with all numbers and tables filled in."""
 
     id: str
     title: str
@@ -52,7 +52,7 @@ class Finding:
 
 
 class _Loader(getattr(yaml, "CBaseLoader", yaml.BaseLoader)):
-    """Every scalar is text; a key that stands twice is an error."""
+    """A YAML loader that reads every scalar as text and refuses repeated keys."""
 
     def construct_mapping(self, node, deep=False):
         keys = [str(key.value) for key, _ in node.value]
@@ -63,7 +63,7 @@ class _Loader(getattr(yaml, "CBaseLoader", yaml.BaseLoader)):
 
 
 def split(path: Path) -> tuple[dict, str]:
-    """Front matter of a finding, all of it text, and the template below it. Raises :class:`FindingError`."""
+    """The front matter of a finding, as texts, and its template. Raises :class:`FindingError`."""
     start, front, body = "", "", ""
     parts = path.read_text(encoding="utf-8").split("---\n", 2)
     if len(parts) == 3:
@@ -83,9 +83,9 @@ def split(path: Path) -> tuple[dict, str]:
 
 
 def read_committed(folder: Path = REFERENCE, have: Mapping[str, pd.DataFrame] | None = None) -> Read:
-    """Reads the tables of a reference by name (``papers.find``). Raises FileNotFoundError for one that it has not.
+    """A reader of the tables of a reference by name (``papers.find``). It raises FileNotFoundError for a missing one.
 
-    ``ledger.csv`` has the rows of all experiments. ``have``: scores by experiment that were read from it already.
+    ``ledger.csv`` has the rows of all experiments. ``have``: scores by experiment that have been read already.
     """
 
     def read(name: str) -> pd.DataFrame:
@@ -108,7 +108,7 @@ def read_committed(folder: Path = REFERENCE, have: Mapping[str, pd.DataFrame] | 
 
 
 def read_below(folder: Path) -> Read:
-    """Reads ``<name>.csv`` or ``<name>.csv.gz`` of one folder, by name. Raises FileNotFoundError."""
+    """A reader of ``<name>.csv`` or ``<name>.csv.gz`` in one folder. It raises FileNotFoundError."""
 
     def read(name: str) -> pd.DataFrame:
         found = next((p for p in (folder / f"{name}.csv", folder / f"{name}.csv.gz") if p.is_file()), None)
@@ -130,22 +130,22 @@ def sources() -> list[Path]:
 
 
 def home_of(finding: str) -> str:
-    """The folder of a finding's rendered text, relative to the root; ``reports/findings`` for an unknown one."""
+    """The folder of a finding's rendered text, relative to the root. It is ``reports/findings`` for an unknown one."""
     home = next((p.parent.parent for p in sources() if p.stem == finding), HERE)
     return str(home.relative_to(ROOT))
 
 
 def render(folder: Path | None = None, tables: Frames | None = None) -> list[Finding]:
-    """All texts of ``folder`` (default: :func:`sources`), sorted by id.
+    """Render all texts of ``folder`` (default: :func:`sources`), sorted by id.
 
-    ``tables``: those of the committed reference unless given. Raises :class:`FindingError`.
+    ``tables`` are by default those of the committed reference. Raises :class:`FindingError`.
     """
     tables = tables or Frames(read_committed())
     return [fill(path, tables) for path in (sources() if folder is None else sorted(Path(folder).glob("*.md")))]
 
 
 def fill(path: Path, tables: Frames) -> Finding:
-    """One finding. Raises :class:`FindingError`, which names its file."""
+    """Render one finding. Raises :class:`FindingError`, which names its file."""
     told, body = split(path)
     queries = path.parent.parent / "queries.py"
     try:
@@ -161,7 +161,7 @@ def fill(path: Path, tables: Frames) -> Finding:
 
 
 def module(path: Path) -> ModuleType:
-    """A Python file beside the findings of a paper. Raises :class:`FindingError` if it is not there."""
+    """Load a Python file in a findings folder. Raises :class:`FindingError` if it does not exist."""
     spec = importlib.util.spec_from_file_location(f"{path.stem}_of_{path.parent.parent.name}", path)
     if spec is None or spec.loader is None or not path.is_file():
         raise FindingError(f"{path.parent.parent.name}: no {path.name} beside the folder of its findings' sources")
@@ -171,7 +171,7 @@ def module(path: Path) -> ModuleType:
 
 
 def about(found: list[Finding], index: pd.DataFrame, sources: set[str], datasets: set[str]) -> list[Finding]:
-    """Findings that speak of one of those sources, by the index; a row for any source needs one of the data sets."""
+    """The findings on one of these sources, by the index. An index row for any source needs one of the data sets."""
     rows = index.to_dict("records")
     chosen = {
         r["finding"]

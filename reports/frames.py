@@ -3,9 +3,9 @@
     {% set rmse = rows("scores/x.csv", metric="rmse", method="sep") %}
     On Wine the error is {{ rmse | where(dataset="wine") | mean("value") | to(".3f") }}.
 
-``rows(table, column=word, ...)`` is a data frame of the rows with these words; a list of words keeps each of them. All
-columns are text. The filters are :data:`FILTERS`. A Python function beside the text gives what takes more than a line
-(:mod:`reports.findings`).
+``rows(table, column=word, ...)`` is a data frame of the rows with this word in that column, or with any word of a list.
+All columns are text. The filters are :data:`FILTERS`. A Python function in the folder of the text computes what takes
+more than a line (:mod:`reports.findings`).
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ import pandas as pd
 
 from evaluation.summary import mean_std
 
-#: name -> table, every column text. Raises FileNotFoundError if there is none.
+#: the type of a reader: name -> table with text columns. It raises FileNotFoundError if there is none.
 Read = Callable[[str], pd.DataFrame]
 
 
 class FrameError(ValueError):
-    """A number that cannot be read from its table, or a template that is no template."""
+    """A number cannot be read from its table, or a template is not valid."""
 
 
 class Frames:
-    """Tables by name. Each is read once, and each column that is compared is turned into codes once."""
+    """Tables by name. Each is read once, and each compared column is factorised once."""
 
     def __init__(self, read: Read):
         self._read = read
@@ -46,7 +46,7 @@ class Frames:
         frame = self._frames[table]
         mask = np.ones(len(frame), dtype=bool)
         for column, words in where.items():
-            if (table, column) not in self._codes:  # integers are compared, not text: tables have 10^5 rows
+            if (table, column) not in self._codes:  # comparing integers is faster, because tables have 10^5 rows
                 codes, known = pd.factorize(_column(frame, column, table))
                 self._codes[table, column] = codes, {w: i for i, w in enumerate(known)}
             codes, known = self._codes[table, column]
@@ -69,7 +69,7 @@ def below(frame: pd.DataFrame, column: str, limit: float) -> pd.DataFrame:
 
 
 def one(frame: pd.DataFrame, column: str) -> str:
-    """The text of a column of the only row."""
+    """The text of a column in the only row."""
     values = _column(frame, column).tolist()
     if len(values) != 1:
         raise FrameError(f"{_name(frame)}: {len(values)} rows have a {column}; one must")
@@ -77,7 +77,7 @@ def one(frame: pd.DataFrame, column: str) -> str:
 
 
 def listed(frame: pd.DataFrame, column: str, empty: str | None = None) -> str:
-    """The distinct words of a column, "a, b and c"; ``empty``, or an error, if there is no row."""
+    """The distinct words of a column as "a, b and c". If there is no row: ``empty`` if given, otherwise an error."""
     words = list(dict.fromkeys(_column(frame, column)))
     if not words and empty is None:
         raise FrameError(f"{_name(frame)}: no row to list the {column} of; write a sentence for that, or give `empty`")
@@ -85,7 +85,7 @@ def listed(frame: pd.DataFrame, column: str, empty: str | None = None) -> str:
 
 
 def numbers(frame: pd.DataFrame, column: str) -> list[float]:
-    """The numbers of a column, at least one."""
+    """The numbers of a column, of which there must be at least one."""
     values = _column(frame, column).tolist()
     if not values:
         raise FrameError(f"{_name(frame)}: no row has a {column}")
@@ -104,14 +104,14 @@ def interval(frame: pd.DataFrame, form: str = "+.3g") -> str:
 
 
 def to(value: str | float, form: str) -> str:
-    """A number, or the text of one, in a Python format."""
+    """A number, or its text, in a Python format."""
     try:
         return format(float(value), form)
     except ValueError as e:
         raise FrameError(f"to('{form}'): {e}") from None
 
 
-#: name -> what a template may pipe a frame or a number into.
+#: name -> filter of templates for a frame or a number.
 FILTERS: dict[str, Callable] = {
     "where": where,
     "below": below,
@@ -130,7 +130,7 @@ FILTERS: dict[str, Callable] = {
 
 
 def render(template: str, frames: Frames, **names: object) -> str:
-    """The text with every number in its place. ``names``: what it may use besides. Raises :class:`FrameError`."""
+    """Render a template. ``names`` are further names that it may use. Raises :class:`FrameError`."""
     try:
         return _environment().from_string(template).render(rows=frames.rows, **names)
     except jinja2.TemplateSyntaxError as e:
@@ -159,7 +159,7 @@ def _column(frame: pd.DataFrame, column: str, name: str = "") -> pd.Series:
 
 
 def _asked(frame: pd.DataFrame, name: str, where: dict[str, object]) -> pd.DataFrame:
-    """The frame with what it was asked for, for errors."""
+    """The frame with the conditions of its selection, for error messages."""
     frame.attrs["asked"] = ", ".join([name, *(f"{c}={w}" for c, w in where.items())])
     return frame
 

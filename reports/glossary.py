@@ -1,4 +1,4 @@
-"""The words of this suite that are no common words of the field, defined once for every page: ``reports/glossary.csv``.
+"""The glossary ``reports/glossary.csv``: words of this suite that need an explanation, defined once for every page.
 
 Columns: word, also (other forms, joined by ``|``), meaning. The page of the glossary shows them.
 """
@@ -20,13 +20,13 @@ class Word:
     meaning: str
 
     def used(self, text: str) -> bool:
-        """Does a text use the word or another form of it?"""
+        """Whether a text uses the word or another form of it."""
         forms = "|".join(re.escape(f) for f in (self.word, *self.also))
         return re.search(rf"(?<!\w)({forms})(?!\w)", re.sub(r"\s+", " ", text), re.IGNORECASE) is not None
 
 
 def load(path: Path = FILE) -> list[Word]:
-    """All words in the order of the file. Raises ValueError for other columns, a word without a meaning, or twice."""
+    """All words in the order of the file. Raises ValueError for wrong columns, a missing meaning or a repeated word."""
     with open(path, newline="", encoding="utf-8") as f:
         reader = csv.DictReader(f)
         if reader.fieldnames != ["word", "also", "meaning"]:

@@ -1,7 +1,7 @@
-"""What no epsilon counts, as one table: question, methods, answer, and where the answer comes from.
+"""The table of leaks, which no epsilon counts: question, methods, answer, and the source of the answer.
 
-A method names its own leaks (``methods.contract.Leak``). What holds for many by their relation or by what they read is
-not left to them: it is derived here, evenly.
+A method declares its own leaks (``methods.contract.Leak``). Leaks that many methods have, because of their neighbouring
+relation or of what they read, are derived here in the same way for all.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ QUESTIONS = {
     LeakKind.FLOATING_POINT: "Does the proof cover double precision?",
 }
 COLUMNS = ["kind_of_leak", "question", "method", "kind", "title", "leak", "evidence"]
-#: outputs counted for the size of the floating-point leak
+#: number of outputs that are counted for the size of the floating-point leak
 OUTPUTS = 2000
 
 
 def derived(method: Method) -> Iterator[tuple[LeakKind, str, str]]:
-    """(kind, sentence, evidence) of what follows from the method's relation and from what it reads."""
+    """(kind, sentence, evidence) of the leaks that follow from the method's relation and from what it reads."""
     if method.privacy is None:
         return
     if method.privacy is Relation.ADD_REMOVE and not any(leak.kind is LeakKind.PUBLIC_N for leak in method.leaks):
@@ -68,7 +68,7 @@ def derived(method: Method) -> Iterator[tuple[LeakKind, str, str]]:
 
 
 def frame() -> pd.DataFrame:
-    """One row a leak, method and kind of model."""
+    """One row per leak, method and kind of model."""
     rows = []
     for kind, name in contract.pairs():
         method = contract.get(name, kind)
@@ -79,7 +79,7 @@ def frame() -> pd.DataFrame:
 
 
 def table() -> tuple[Table, pd.DataFrame]:
-    """A block a question; a row an answer, with all methods that it is true of."""
+    """One block per question, and one row per answer with all methods for which it is true."""
     long, blocks, every = frame(), [], kinds_of_titles()
     for kind in QUESTIONS:
         here = long[long["kind_of_leak"] == str(kind)]
@@ -107,7 +107,7 @@ def table() -> tuple[Table, pd.DataFrame]:
 
 
 def _names(rows: pd.DataFrame, every: Mapping[str, set[str]]) -> str:
-    """Titles, each with its kinds of model where they are not ``every`` one that it fits."""
+    """The titles of methods, each with its kinds of model unless these are ``every`` kind that it fits."""
     told = []
     for title, of in rows.groupby("title", sort=True)["kind"].agg(set).items():
         kinds = "; ".join(sorted(map(kind_title, of)))

@@ -1,8 +1,8 @@
-"""What the runs really cost: every event of every private cell through every accountant, and the privacy table.
+"""The privacy ledger of the runs: every event of every private cell by every accountant, and the privacy table.
 
-The committed rows stand beside the experiment's scores (``workflow.committed``). An event's row holds all that its
-epsilon follows from, so any accountant can compute it again from the file alone (``tests/reports/test_ledger_rows.py``
-does so with dp-accounting).
+The committed rows are stored with the experiment's scores (``workflow.committed``). An event's row holds everything
+that its epsilon depends on, so any accountant can compute it again from the file alone.
+``tests/reports/test_ledger_rows.py`` does so with dp-accounting.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from workflow import committed
 
 COLUMNS = committed.LEDGER_COLUMNS
 TOTAL = "(total)"
-#: in the reason of the total that the suite takes as its answer.
+#: words in the reason of the total that the suite takes as its answer.
 ANSWER = "taken as the answer"
-#: what is said of a data set with such ranges.
+#: words for a data set whose ranges are not public.
 CONDITIONAL = "conditional on ranges that are the minimum and maximum of the table itself"
-#: where a budget names no delta: the one of the papers.
+#: delta of the papers, for budgets without a delta.
 DELTA = 1e-5
 
 #: ``privacy.accountants.epsilon_of``: (ledger, delta) -> Cost(epsilon, delta, relation, accountant, all).
@@ -51,14 +51,14 @@ def build(
     epsilon_of: Accountant | None = None,
     known: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
-    """The ledger of all cells in ``fits`` (``<cell>.json``), or of those named, columns ``COLUMNS``.
+    """The ledger of all cells in ``fits`` (``<cell>.json``), or of the named ones, columns ``COLUMNS``.
 
-    One row per event and accountant, and a ``(total)`` row per accountant that composes all events; the total that
-    the suite takes as the answer says so. ``epsilon`` is empty where an accountant cannot say, with the reason.
-    Splits of a cell may differ by a row and so in their sampling rate: every distinct ledger is computed, the dearest
-    is shown and the reason says so. A cell that was restored from the reference keeps its rows in ``known``; of one
-    that was restored in part the dearer of both.
-    Cells without claim and without event are left out.
+    There is one row per event and accountant, and a ``(total)`` row per accountant for all events. The total that the
+    suite takes as its answer says so. ``epsilon`` is empty, with a reason, if an accountant does not cover the event.
+    Splits of a cell may differ by a row and so in their sampling rate. Then every distinct ledger is computed, the one
+    with the largest epsilon is shown, and the reason says so. A cell that was restored from the reference keeps its
+    rows of ``known``. If only part of it was restored, the rows with the larger epsilon are kept. Cells without claim
+    and without event are left out.
     """
     account = epsilon_of or _accountant()
     memory: dict[str, Any] = {}
@@ -82,7 +82,7 @@ def build(
 
 
 def _record(path: Path) -> dict[str, Any]:
-    """What a fit's file holds. Raises Damaged once one that is damaged, and the scores made from it, are set aside."""
+    """The content of a fit's file. A damaged file is set aside with the scores made from it, then Damaged is raised."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
@@ -95,7 +95,7 @@ def _record(path: Path) -> dict[str, Any]:
 
 
 def _total(rows: list[dict[str, Any]]) -> float:
-    """Epsilon of a whole ledger as the suite answers it, to nine digits; minus infinity without one."""
+    """The suite's epsilon of a whole ledger, to nine digits, or minus infinity if there is none."""
     told = [float(r["epsilon"]) for r in rows if r["event"] == TOTAL and ANSWER in r["reason"]]
     return float(f"{max(told):.9g}") if told else (0.0 if rows else -math.inf)
 
@@ -143,9 +143,9 @@ def _rows_of(record: dict[str, Any], cost) -> list[dict[str, Any]]:
 
 
 def terms(event: Event) -> dict[str, Any]:
-    """The columns from which, with relation, sampling and steps, the event's epsilon follows.
+    """The columns that determine the event's epsilon, together with relation, sampling and steps.
 
-    A written bound has no multiplier: ``renyi_curve`` is a list [[order, divergence of one release], ...] as JSON.
+    A written bound has no multiplier. Its ``renyi_curve`` is a JSON list [[order, divergence of one release], ...].
     """
     written = event.mechanism is Mechanism.WRITTEN_BOUND
     return {
@@ -157,7 +157,7 @@ def terms(event: Event) -> dict[str, Any]:
 
 
 def _merged(events: list[dict]) -> list[dict]:
-    """Events that nothing bounds, one a quantity: noise scales may differ, epsilon is infinite all the same."""
+    """Merge events of unbounded sensitivity, one per quantity. Noise scales may differ, but epsilon is infinite."""
     out: dict[Any, dict] = {}
     for k, e in enumerate(events):
         unbounded = math.isinf(float(e["sensitivity"]))
@@ -169,16 +169,17 @@ def _merged(events: list[dict]) -> list[dict]:
 def privacy_frame(
     verdicts: pd.DataFrame, scores: pd.DataFrame, ledger: pd.DataFrame, model: Mapping[str, Any]
 ) -> pd.DataFrame:
-    """The claimed epsilon and that of the ledger for each published private column and each answer of ours to it.
+    """The claimed epsilon and that of the ledger, for each published private column and each method of ours for it.
 
-    ``model``: of the experiment's config.
+    ``model`` is that of the experiment's config.
 
-    One row per source, published column, reading, data set and method of ours with its setting; of several protocols
-    the dearest. Columns: source, method, setting, reading, dataset, our_method, our_setting, protocol,
-    epsilon_published, epsilon_claimed, epsilon, delta, relation, accountant, sampling, leaks, claim, reason.
-    ``claim`` is one of: holds, holds except for named leaks, does not hold, no ledger, or the status of a cell without
-    scores ("no data", "failed", ...) with its reason. "epsilon ~ 1" holds if the ledger's rounds to it. If a table
-    prints no epsilon (``epsilon_published`` is empty) the claim is that of our run.
+    There is one row per source, published column, reading, data set and method of ours with its setting. Of several
+    protocols, the one with the largest epsilon is taken. Columns: source, method, setting, reading, dataset,
+    our_method, our_setting, protocol, epsilon_published, epsilon_claimed, epsilon, delta, relation, accountant,
+    sampling, leaks, claim, reason. ``claim`` is one of: holds, holds except for named leaks, does not hold, no ledger,
+    or the status of a cell without scores ("no data", "failed", ...) with its reason. "epsilon ~ 1" holds if the
+    ledger's epsilon rounds to it. If a table prints no epsilon (``epsilon_published`` is empty), the claim is that of
+    our run.
     """
     rows = []
     private = verdicts[verdicts["method"].isin(PRIVATE) & (verdicts["cell"] != "")]
@@ -250,10 +251,11 @@ def _is_private(method: str, kind: str | None = None) -> bool:
 
 
 def leaks_of(method: str, dataset: str, kind: str, scaling: str | None = None) -> tuple[str, ...]:
-    """The leaks that concern a method on that data set; none for a method that is gone.
+    """The leaks of a method on that data set. There are none for a method that does not exist any more.
 
-    Those that it names, in its words, and the ranges that it takes for public where the data set says that they are the
-    extremes of its own rows. ``kind``: of the model; ``scaling``: how the model scales its inputs, where that is asked.
+    These are the leaks that it declares, and ranges that it takes for public although the data set says that they are
+    the extremes of its own rows. ``kind`` is that of the model. ``scaling`` is how the model scales its inputs, or
+    None.
     """
     from methods import contract
 
@@ -268,18 +270,18 @@ def leaks_of(method: str, dataset: str, kind: str, scaling: str | None = None) -
 
 
 def guards(names: Iterable[str]) -> tuple[str, ...]:
-    """The leak of every method that buys ranges by the release with a guard, on each of these data sets that has one.
+    """The leak of every method that estimates ranges by ``privacy.scaling``, on each data set with a ``range_guard``.
 
-    A name that is no data set's has none.
+    A name that is not that of a data set has none.
     """
     told = [datasets.get(n) for n in names if n in datasets.names()]
     return tuple(f"on {d.name} only: {d.range_guard}" for d in told if d.range_guard)
 
 
 def guarded(method) -> bool:
-    """Does it buy the ranges that are not documented, by the release that has the guard?
+    """Whether the method estimates ranges that are not documented by the release that has the guard.
 
-    Methods that name code or settings chosen on those data sets among their own leaks are left out.
+    Methods that declare code or settings chosen on those data sets among their own leaks are left out.
     """
     from methods._shared.frames import InFrame
     from methods.contract import LeakKind
@@ -289,9 +291,9 @@ def guarded(method) -> bool:
 
 
 def conditional(dataset: str, kind: str) -> tuple[str, ...]:
-    """Columns that a task of that kind has a range for which is the extremes of the table itself; () for most.
+    """The columns whose range, in a task of that kind, is the extremes of the table itself; () for most data sets.
 
-    The target's counts where there is a regression to do.
+    The target counts if the task is a regression.
     """
     if dataset not in datasets.names():
         return ()
@@ -306,7 +308,7 @@ def range_leaks(dataset: str, kind: str) -> tuple[str, ...]:
 
 
 def leaks_under(model: Mapping[str, Any], method: str, dataset: str) -> tuple[str, ...]:
-    """The same under the ``model`` of a config, which says how inputs are scaled (else its class does, by default)."""
+    """:func:`leaks_of` for the ``model`` of a config, which says how inputs are scaled, else its class's default."""
     from models import kind
 
     default = getattr(kind.kind(model["kind"]).model, "scaling", None)
@@ -318,8 +320,8 @@ def privacy_table(frame: pd.DataFrame, name: str, banner: str, model: Mapping[st
 
     ``frame``, ``model``: of :func:`privacy_frame`.
 
-    A cell of ours that answers several published tables or sources stands once, and settings whose rows agree in
-    everything shown share one row. Leaks, accountants' notes and reasons are footnotes.
+    A cell of ours for several published tables or sources is listed once. Settings whose rows agree in everything shown
+    share one row. Leaks, accountants' notes and reasons are footnotes.
     """
     footnotes = Footnotes()
     blocks = []
@@ -356,7 +358,7 @@ def privacy_table(frame: pd.DataFrame, name: str, banner: str, model: Mapping[st
     return Table(name, title, banner, blocks, notes, footnotes.texts), frame
 
 
-#: what is said once a row: columns of the frame.
+#: columns of the frame that are shown once per row.
 _FACTS = ("relation", "sampling")
 
 

@@ -2,7 +2,7 @@
 
     python -m reports.lower_bounds --extra results/extra --out results/parts/bounds [--commit]
 
-Reads ``lower_bounds.csv`` of ``audit.bounds``.
+The command reads ``lower_bounds.csv`` of ``audit.bounds``.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _NUMBERS = (
     "false_alarm",
 )
 NOT_RUN = "not run yet"
-#: what a page says before the row of one method
+#: the sentence of a page before the row of one method
 SENTENCE = (
     "Many fits of a toy task on two neighbours show how large epsilon is at least, with confidence .95. The power is "
     "the estimated probability that the bound exceeds the ledger's epsilon if a fit adds 2/3 of the noise that it "
@@ -67,15 +67,15 @@ NOTES = (
 
 @cache
 def read(folder: Path = FOLDER) -> pd.DataFrame:
-    """The committed bounds, every column text; no row where there are none."""
+    """The committed bounds, with every column as text. The frame is empty if there are none."""
     path = folder / NAME
     return pd.read_csv(path, dtype=str, keep_default_na=False) if path.is_file() else pd.DataFrame(columns=["method"])
 
 
 def lower_bound_row(method: str, frame: pd.DataFrame | None = None) -> list[str]:
-    """Texts under ``COLUMNS`` for one private method; its remark says why a number is missing.
+    """The texts under ``COLUMNS`` for one private method. Its remark says why a number is missing.
 
-    ``frame``: rows of ``audit.bounds``; None takes the committed ones.
+    ``frame`` has rows of ``audit.bounds``, by default the committed ones.
     """
     frame = read() if frame is None else frame
     rows = frame[frame["method"] == method].to_dict("records")
@@ -86,7 +86,7 @@ def lower_bound_row(method: str, frame: pd.DataFrame | None = None) -> list[str]
 
 
 def table(frame: pd.DataFrame) -> tuple[Table, pd.DataFrame]:
-    """A row per private method, with its long frame. ``frame``: rows of ``audit.bounds``, every column text."""
+    """One row per private method, with its long frame. ``frame``: rows of ``audit.bounds``, every column as text."""
     rows = []
     for r in frame.to_dict("records"):
         title = contract.get(r["method"], r["kind"]).title
@@ -97,7 +97,7 @@ def table(frame: pd.DataFrame) -> tuple[Table, pd.DataFrame]:
 
 
 def commit(extra: Path, folder: Path = FOLDER) -> None:
-    """Copy the bounds of a run into the reference. Raises ReportError for one that refutes the ledger's epsilon."""
+    """Copy the bounds of a run into the reference. Raises ReportError if one refutes the ledger's epsilon."""
     frame = _of_run(extra)
     for bound, epsilon in (("lower", "epsilon"), ("lower_gdp", "epsilon"), ("wide_lower", "wide_epsilon")):
         above = frame[pd.to_numeric(frame[bound]) > pd.to_numeric(frame[epsilon])]

@@ -1,6 +1,6 @@
 """Pages of docs/ that are made from code and tables: commands, configuration, columns, the Python API, the glossary.
 
-``python -m reports.build readme`` writes them, with README and the findings (:mod:`reports.readme`).
+``python -m reports.build readme`` writes them together with README and the findings (:mod:`reports.readme`).
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ NOTE = "<!-- made by `python -m reports.build readme` from {}; edit that -->\n"
 
 
 def texts() -> dict[str, str]:
-    """File, relative to the root -> text."""
+    """All pages: file relative to the root -> text."""
     return {file: page() for file, page in PAGES.items()}
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
-    """Lines of a table of Markdown, and an empty one."""
+    """The lines of a table in Markdown, and an empty line."""
     for cells in (head := list(head), ["---"] * len(head), *rows):
         yield f"| {' | '.join(str(c).replace('|', chr(92) + '|') for c in cells)} |"
     yield ""
@@ -42,7 +42,7 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
 
 
 def commands() -> str:
-    """What ``bench`` prints as help, and the options of each of its commands."""
+    """The help text of ``bench``, and the options of each of its commands."""
     told = re.findall(r"^#   \./bench(.*?)  +(.*)$", (ROOT / "bench").read_text(encoding="utf-8"), re.MULTILINE)
     lines = [NOTE.format("`bench` and its commands"), "# Commands", ""]
     lines += ["`./bench` sets up its environment on the first call. The table lists its words.", ""]
@@ -59,7 +59,7 @@ def commands() -> str:
 
 
 def parameter(p: click.Parameter) -> tuple[str, str]:
-    """A parameter as it is typed, and its help."""
+    """A parameter as the user types it, and its help."""
     typed = p.opts[0] if isinstance(p, click.Option) else p.make_metavar(click.Context(click.Command("bench")))
     return f"`{typed.strip('[]').removesuffix('...')}`", getattr(p, "help", "") or ""
 
@@ -116,7 +116,7 @@ def run_keys() -> Iterator[str]:
 
 
 def config_folder() -> str:
-    """What ``config/`` holds; the catalogue of Snakemake workflows shows this page."""
+    """The content of ``config/``. The catalogue of Snakemake workflows shows this page."""
     lines = [NOTE.format("`config/config.yaml`"), "# Configuration", ""]
     lines += [
         "`config.yaml` holds the settings of a run. Give others on the command line, as `--config scale=quick`.",
@@ -140,7 +140,7 @@ def keys(properties: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
 
 
 def columns() -> str:
-    """What each column of the committed tables holds."""
+    """The meaning of each column of the committed tables."""
     told = dpbayes_bench.columns()
     lines = [NOTE.format("`dpbayes_bench/columns.csv`"), "# Columns of the committed tables", ""]
     lines += ["The tables are those of the Python package and of the files to download.", ""]
@@ -175,7 +175,7 @@ def python_fits() -> str:
 
 
 def documented(fits: bool) -> Iterator[str]:
-    """Lines of the public names, those that fit or the others."""
+    """Lines of the public names: those that fit, or the others."""
     for name in sorted(dpbayes_bench.__all__, key=str.lower):
         made = getattr(dpbayes_bench, name)
         if (made.__module__ in ("dpbayes_bench.fits", "dpbayes_bench.estimators")) is not fits:
@@ -187,7 +187,7 @@ def documented(fits: bool) -> Iterator[str]:
 
 
 def members(made: type) -> list[str]:
-    """The public methods and properties of a class, an entry of a list each."""
+    """The public methods and properties of a class, as one list entry each."""
     out = []
     for name, member in vars(made).items():
         function = getattr(member, "fget", None) or getattr(member, "__func__", member)

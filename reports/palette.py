@@ -1,15 +1,15 @@
-"""One order, colour, marker and line style of methods, for every figure of every page.
+"""The order, colour, marker and line style of each method, which are the same in every figure.
 
-Methods stand by family (the folder of ``methods/`` that they are in), and in a family from what has no privacy to what
-has most. A family has one hue in a few shades and one line style, its members have a marker each: without colour,
-marker and line style still tell methods apart that fit one kind of model (``tests/reports/test_palette.py``). Every
-colour has a contrast of at least 3 to 1 on white, which stands behind every figure, on a dark page too.
+Methods are ordered by family (their folder of ``methods/``), and within a family from no privacy to most privacy. A
+family has one hue in a few shades and one line style, and each member has a marker. So even without colour, marker and
+line style distinguish methods that fit the same kind of model (``tests/reports/test_palette.py``). Every colour has a
+contrast of at least 3 to 1 on white, which is the background of every figure, even on a dark page.
 
     for method, look in looks(drawn).items():      # in the one order
         ax.plot(x, y, label=title(method), **look.line())
 
-The members that are listed here are those of committed figures, which keep their looks. A new method edits no list: it
-comes at the end of its family, a new family after the others, and its look follows from its name by :func:`_by_rule`.
+The listed members are those of committed figures, which keep their looks. A new method needs no entry: it comes at the
+end of its family, a new family comes after the others, and :func:`_by_rule` derives its look from its name.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ Dashes = str | tuple[int, tuple[float, ...]]
 
 @dataclass(frozen=True)
 class Look:
-    """What a method is drawn with, in every figure."""
+    """The look of a method in every figure."""
 
     colour: str
     marker: str
     dashes: Dashes
 
     def dot(self, variant: int = 0) -> dict[str, Any]:
-        """Arguments of a marker without a line. ``variant``: 1 for another setting of the same method, hollow."""
+        """Arguments of a marker without a line. ``variant`` 1 is hollow, for another setting of the same method."""
         face = "white" if variant else self.colour
         return {"color": self.colour, "marker": self.marker, "markerfacecolor": face, "linestyle": "none"}
 
@@ -47,8 +47,11 @@ class Look:
 
 @dataclass(frozen=True)
 class Family:
-    """``members``: method -> its marker and the number of its shade, in the one order; ``levels``: line styles of those
-    that are one level without markers in most figures."""
+    """The looks of a family.
+
+    ``members`` maps a method to its marker and the number of its shade, in order. ``levels`` has the line styles of
+    members that most figures show as a level without markers.
+    """
 
     shades: Sequence[str]
     dashes: Dashes
@@ -56,7 +59,7 @@ class Family:
     levels: Mapping[str, Dashes] = field(default_factory=dict)
 
 
-#: family -> its looks, in the one order.
+#: family -> its looks, in order.
 FAMILIES = {
     "ep": Family(
         ("#0072b2", "#00407a", "#4a90d9"),
@@ -114,7 +117,7 @@ FAMILIES = {
          "single_gaussian": (0, (5, 2)), "point_estimate": DASHDOT},
     ),
 }  # fmt: skip
-#: names of papers for what has another name here.
+#: names in papers for methods that have another name here.
 ALIASES = {
     "ssp": "sufficient_statistics_perturbation",
     "ops_diffused": "posterior_sampling_diffused",
@@ -126,12 +129,12 @@ ALIASES = {
     "dp_vi": "dp_vi_vinaroz",
 }
 MARKERS = ("o", "s", "D", "^", "v", "P", "X", "<", ">", "p", "h", "d", "*", "8", "H")
-#: of methods in no folder above: those of a new family, and those from outside.
+#: looks of methods of a new family, and of methods from outside.
 OUTSIDE = Family(("#5f5f00", "#a03c3c", "#3c5fa0"), LONG, {})
 
 
 def family_of(method: str) -> str:
-    """The family of a method: where it is listed, else its folder of ``methods/``; "" for one that is in none."""
+    """The family of a method: where it is listed, else its folder of ``methods/``, else ""."""
     method = ALIASES.get(method, method)
     listed = next((name for name, f in FAMILIES.items() if method in f.members), "")
     if listed or method not in contract.names():
@@ -143,7 +146,7 @@ def family_of(method: str) -> str:
 
 @cache
 def _listed() -> dict[str, Look]:
-    """The look of every listed method, in the one order."""
+    """The look of every listed method, in order."""
     out = {}
     for f in FAMILIES.values():
         for method, (marker, shade) in f.members.items():
@@ -152,10 +155,11 @@ def _listed() -> dict[str, Look]:
 
 
 def _by_rule(methods: Iterable[str]) -> dict[str, Look]:
-    """Looks of methods that are not listed. A checksum of the name picks the shade, and the marker to begin with among
-    those that no listed member of the family has; the next free one is taken where another method has it already.
+    """The looks of methods that are not listed.
 
-    Those of this suite's contract come first, so that theirs are the same in every figure.
+    A checksum of the name picks the shade and a marker among those that no listed member of the family has. If another
+    method has that marker already, the next free one is taken. Methods of this suite come first, so that their looks
+    are the same in every figure.
     """
     here = [m for m in contract.names() if m not in _listed()]
     names = [*here, *sorted({ALIASES.get(m, m) for m in methods} - {*_listed(), *here})]
@@ -173,13 +177,13 @@ def _by_rule(methods: Iterable[str]) -> dict[str, Look]:
 
 
 def _families() -> list[str]:
-    """All families in the one order: the listed ones, new ones by name, and "" for methods that are in none."""
+    """All families in order: the listed ones, new ones by name, and "" for methods without a family."""
     new = {family_of(m) for m in contract.names()} - {*FAMILIES, ""}
     return [*FAMILIES, *sorted(new), ""]
 
 
 def place(method: str) -> tuple[int, int, str]:
-    """Where a method is in the one order: what to sort by."""
+    """The sort key of a method."""
     known = ALIASES.get(method, method)
     family = family_of(known)
     members = list(FAMILIES[family].members) if family in FAMILIES else []
@@ -188,12 +192,12 @@ def place(method: str) -> tuple[int, int, str]:
 
 
 def ordered(methods: Iterable[str]) -> list[str]:
-    """Methods, each once, in the one order."""
+    """The methods in order, each once."""
     return sorted(dict.fromkeys(methods), key=place)
 
 
 def looks(methods: Iterable[str]) -> dict[str, Look]:
-    """Method -> its look, in the one order."""
+    """Method -> its look, in order."""
     names = ordered(methods)
     known = _listed() | _by_rule(names)
     return {m: known[ALIASES.get(m, m)] for m in names}

@@ -1,11 +1,11 @@
-"""Papers with their own code: tables, findings and figures from their scores, and what they give to the page.
+"""Papers with their own code: tables, findings and figures from their scores, and their content of the site.
 
     python -m reports.papers KEY --results results
     python -m reports.papers KEY
 
-The first makes the tables of ``papers/KEY/reference`` and the rendered findings from a run at full scale, the second
-from the committed scores. ``--out DIR`` writes tables (and findings, beside it) elsewhere, ``--figures DIR`` draws.
-``workflow.papers.Program`` says what the paper gives for it.
+The first command makes the tables of ``papers/KEY/reference`` and the rendered findings from a run at full scale, the
+second from the committed scores. ``--out DIR`` writes tables and findings elsewhere, ``--figures DIR`` draws.
+``workflow.papers.Program`` says what the paper has to provide.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from workflow.papers import Paper as Folder
 from workflow.papers import Program, programs, resolve
 from workflow.program import read_scores, write
 
-#: its table of verdicts.
+#: name of the table of verdicts.
 VERDICTS = "verdicts.csv.gz"
 
 
 @dataclass(frozen=True)
 class Paper:
-    """What a paper with a program gives to the pages. ``first``: the finding to name first."""
+    """The content of a paper with its own code for the site. ``first``: the finding to name first."""
 
     key: str
     title: str
@@ -49,14 +49,14 @@ class Paper:
 
     @property
     def judged(self) -> str:
-        """How its numbers are judged, without the full stop."""
+        """A sentence on how its numbers are judged, without the full stop."""
         return self.program.judged
 
 
 def load() -> list[Paper]:
-    """All papers with a program and a committed reference, by key.
+    """All papers with their own code and a committed reference, by key.
 
-    Raises ValueError where the finding to name first is not there.
+    Raises ValueError if the finding to name first does not exist.
     """
     keys = []
     for key, (paper, program) in programs().items():
@@ -76,11 +76,10 @@ def load() -> list[Paper]:
 
 
 def build(key: str, scores: Path, checks: Path, out: Path, seal: bool = False) -> None:
-    """The tables of a paper and what they are made from, below ``out``.
+    """Write the tables of a paper and their inputs below ``out``.
 
-    ``scores``, ``checks``: folders of its score files and small tables; ``seal``: checksums beside the tables, as in a
-    run. Raises ValueError for a reference below full
-    scale, FileNotFoundError where a file is missing.
+    ``scores``, ``checks``: folders of its score files and small tables. ``seal``: also write checksums, as in a run.
+    Raises ValueError for a reference below full scale, FileNotFoundError if a file is missing.
     """
     paper, program = programs()[key]
     out.mkdir(parents=True, exist_ok=True)
@@ -105,7 +104,7 @@ def render(key: str, reference: Path) -> dict[str, str]:
 
 
 def write_findings(key: str, reference: Path, out: Path | None = None) -> None:
-    """Render the findings of a paper into the folder ``out`` (default: beside their sources)."""
+    """Render the findings of a paper into the folder ``out`` (default: the findings folder of the paper)."""
     home = out or programs()[key][0].home / "findings"
     for name, text in render(key, reference).items():
         write_text(home / f"{name}.md", text)
@@ -119,9 +118,9 @@ def remake(key: str) -> None:
 
 @dataclass(frozen=True)
 class Checked:
-    """The committed tables of a paper beside what its committed scores give.
+    """The committed tables of a paper compared with those from its committed scores.
 
-    ``stale``: names of tables that are others. ``rows``, ``agree``: its verdicts by source, and how many of them are
+    ``stale``: names of tables that differ. ``rows``, ``agree``: numbers of verdicts by source, and of those that are
     the same in every column.
     """
 
@@ -158,7 +157,7 @@ def _text(path: Path) -> pd.DataFrame:
 
 
 def _claims(path: Path, source: str) -> pd.DataFrame:
-    """Its claims; none where it has no file of them."""
+    """The claims of a paper. There are none if it has no file of them."""
     if not path.is_file():
         return pd.DataFrame(columns=claims.COLUMNS)
     rows = pd.read_csv(path, dtype=str, keep_default_na=False).to_dict("records")

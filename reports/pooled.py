@@ -1,17 +1,18 @@
-"""Pooled effects: how far our runs are from all published numbers of a source together, per metric and reading.
+"""Pooled effects: the typical difference of our runs from all published numbers of a source, per metric and reading.
 
     python -m reports.pooled
 
 writes ``reports/reference/pooled.csv`` from the committed verdicts.
 
-The effect of one number is ours over the published one for a metric that is compared by ratio (an error, a norm or a
-divergence), and ours less the published one for any other, in its unit. Ours is the mean of our runs. If a single run
-or a median is published, it is their median. The pooled effect is the median over the distinct numbers with a verdict.
+For a metric that is compared by ratio (an error, a norm or a divergence), the effect of one number is ours divided by
+the published one. For any other metric it is ours minus the published one, in its unit. Ours is the mean of our runs,
+or their median if a single run or a median is published. The pooled effect is the median over the distinct numbers with
+a verdict.
 
-``low``, ``high``: its 95 % interval, by resampling whole data sets 2,000 times, because numbers of one data set may
-share runs. With fewer than five data sets there is none. ``left_out``: numbers without a ratio, because one of the two
-is not above 0. ``joint_test``, ``joint_p``: of all numbers of the source and reading together, from its ``joint.csv``,
-where there is one.
+``low`` and ``high`` are its 95 % interval. Whole data sets are resampled 2,000 times, because numbers of one data set
+may share runs. If there are fewer than five data sets, there is no interval. ``left_out`` counts numbers without a
+ratio, because one of the two is not above 0. ``joint_test`` and ``joint_p`` are for all numbers of the source and
+reading together, from its ``joint.csv``, if there is one.
 """
 
 from __future__ import annotations
@@ -31,19 +32,19 @@ from workflow.program import stream
 
 NAME = "pooled.csv"
 RESAMPLES = 2000
-#: fewest data sets that are resampled.
+#: smallest number of data sets that are resampled.
 FEWEST = 5
 COLUMNS = [
     *("source", "metric", "reading", "scale", "unit", "numbers", "left_out", "datasets", "effect", "low", "high"),
     *("joint_test", "joint_p"),
 ]
 RATIO, DIFFERENCE = "ratio", "difference"
-#: what ``joint.csv`` has a column of -> the test that gave its p.
+#: column of ``joint.csv`` -> the test that gave its p.
 _TESTS = {"ks": "Kolmogorov-Smirnov, ranks of the published runs", "mean_square_z": "chi-squared, sum of squared z"}
 
 
 def scale_of(metric: str) -> str:
-    """How two values of a metric are compared: shares and log-likelihoods by their difference, others by ratio."""
+    """How two values of a metric are compared: shares and log-likelihoods by difference, others by ratio."""
     margin = METRICS[metric].margin
     return RATIO if margin.logarithmic or margin is OF_ERROR else DIFFERENCE
 
@@ -51,7 +52,8 @@ def scale_of(metric: str) -> str:
 def effects(rows: pd.DataFrame) -> pd.DataFrame:
     """``rows`` of :func:`reports.scoreboard.rows` with numbers ``ours``, ``theirs`` and ``effect`` (NaN: left out).
 
-    An accuracy is compared as the error that is judged. A number of one run of a sampler is no metric, and has none.
+    An accuracy is compared as an error, like in its verdict. A number of one run of a sampler is not a metric and has
+    no effect.
     """
     out = rows[rows["verdict"].isin(VERDICTS)].copy()
     error = out["published_error"] != ""
@@ -80,7 +82,7 @@ def interval(values: dict[str, np.ndarray], rng: np.random.Generator) -> tuple[f
 
 
 def joint(source: str, reading: str) -> tuple[str, float]:
-    """The joint test of a source and its p; "" and NaN without one."""
+    """The joint test of a source and its p, or "" and NaN if there is none."""
     for paper, _ in papers.programs().values():
         path = paper.reference / "joint.csv"
         if source in paper.sources and path.is_file():
@@ -117,9 +119,9 @@ def read(folder: Path = reference.FOLDER) -> pd.DataFrame:
 
 
 def text(row) -> str:
-    """An effect with its interval: "1.002 [0.972, 1.024]", a difference with its sign.
+    """An effect with its interval, such as "1.002 [0.972, 1.024]". A difference has a sign.
 
-    Three decimals, or as many (up to seven) as give the width of the interval two digits.
+    It has three decimals, or as many (up to seven) as give the width of the interval two digits.
     """
     width = row["high"] - row["low"]
     digits = min(7, max(3, 1 - math.floor(math.log10(width)))) if width > 0 else 3
@@ -129,7 +131,7 @@ def text(row) -> str:
 
 
 def write() -> None:
-    """Make the committed table anew."""
+    """Write the committed table again."""
     write_csv(reference.FOLDER / NAME, build(scoreboard.rows()))
 
 

@@ -1,7 +1,7 @@
-"""The published numbers of a paper with its own code beside its score rows: verdicts, the ceiling's cases, and runs.
+"""The published numbers of a paper with its own code, matched with its score rows: verdicts, ceiling cases and runs.
 
-Its ``verdicts.py`` says in one :class:`Numbers` what is its own: the numbers, the row that answers one, and how it is
-judged.
+The paper's ``verdicts.py`` states in one :class:`Numbers` what is specific to it: the numbers, the score row for each,
+and how it is judged.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ NOT_RUN = "not_run", "no score file of this table"
 
 @dataclass(frozen=True)
 class Numbers:
-    """What a paper's own code is compared with.
+    """The published numbers with which a paper's own code is compared.
 
     Parameters
     ----------
     paper : its record, whose ``family`` shares the level.
     protocol : a word for the split.
-    cells : gives the published numbers, columns ``KEY``, mean and n_published among them.
-    names : columns by which a score row answers a number, besides the reading.
+    cells : returns the published numbers, with the columns ``KEY``, mean and n_published.
+    names : columns that match a score row with a number, besides the reading.
     readings : number -> its readings.
     judged : (number, score row) -> the published number, our runs and the kind of evidence.
     columns : (number, score row, verdict) -> columns of ours, the verdict and its reason.
-    named : number -> further columns of the published side, and those that are another than by default.
-    absent : number -> status and reason where it has no score row.
-    shown : (key, score row) -> runs to draw beside the number, None for none; by default those that are judged.
+    named : number -> further columns of the published side, and columns that differ from the default.
+    absent : number -> status and reason if it has no score row.
+    shown : (key, score row) -> runs to draw with the number, or None. By default these are the judged ones.
     """
 
     paper: Paper
@@ -57,7 +57,7 @@ class Numbers:
     shown: Callable[[tuple[str, ...], Row], np.ndarray | None] | None = None
 
     def matched(self, scores: pd.DataFrame) -> Iterator[tuple[Row, str, Row | None]]:
-        """Each number and reading with its score row, None where there is none."""
+        """Each number and reading with its score row, None if there is none."""
         names = [*self.names, "reading"]
         rows = {tuple(row[n] for n in names): row for row in scores.to_dict("records")}
         for cell in self.cells().to_dict("records"):
@@ -91,7 +91,7 @@ class Numbers:
                 yield (*(cell[k] for k in KEY), reading), cell, row
 
     def cases(self, reference: Path) -> Iterator[Case]:
-        """The numbers that were run in a reading that can be a reproduction, for the ceiling."""
+        """The cases of the ceiling: numbers that were run in a reading that can be a reproduction."""
         for key, cell, row in self._run(reference):
             if key[-1] != "corrected":
                 yield Case(key, self.judged(cell, row), self.paper.family)
@@ -116,14 +116,14 @@ def said(found: Verdict) -> dict[str, float | str]:
 
 
 def counts(verdicts: pd.DataFrame, keys: Sequence[str], over: str) -> pd.DataFrame:
-    """Verdicts by the columns ``keys``, with rows for "all" of the column ``over``."""
+    """Counts of verdicts by the columns ``keys``, with rows for "all" in the column ``over``."""
     both = pd.concat([verdicts.assign(**{over: "all"}), verdicts])
     return both.groupby([*keys, "verdict"], sort=False).size().unstack(fill_value=0).reset_index()
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of the source. ``judge``: the paper's tables -> reading -> outcome."""
+    """A claim of the source. ``judge`` maps the paper's tables to outcomes by reading."""
 
     id: str
     place: str
@@ -133,5 +133,5 @@ class Claim:
 
 
 def judged_claims(claims: Sequence[Claim], tables: Any) -> pd.DataFrame:
-    """One row per claim. No reading is ruled out by its epsilon."""
+    """One row per claim. No reading is excluded because of its epsilon."""
     return pd.DataFrame([own_row(c, c.judge(tables)) for c in claims])

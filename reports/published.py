@@ -1,4 +1,4 @@
-"""The numbers of the papers, read as strings (digits are data), with their annotations and their copies."""
+"""The published numbers of the papers, with annotations and copies. They are read as strings, because digits matter."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _load(folder: Path) -> pd.DataFrame:
 
 
 def folders() -> list[Path]:
-    """Folders of the papers with experiments that have published numbers."""
+    """The folders of the papers with experiments that have published numbers."""
     return [p.home for p in of_experiments() if (p.home / NUMBERS).is_file()]
 
 
@@ -37,7 +37,7 @@ def load(*homes: Path) -> pd.DataFrame:
     """All published cells of these folders (default: of all papers), in the order of their files.
 
     Columns: the six of ``KEY``, mean, std, n_runs (strings, as printed), digits, n_published (int), std_kind,
-    same_as, note. Raises ValueError as ``workflow.published.read``, and where two papers share a cell.
+    same_as, note. Raises ValueError as ``workflow.published.read`` does, and if two papers share a number.
     """
     frames = [f for f in (_load(Path(home)) for home in homes or folders()) if len(f)]
     every = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=COLUMNS)
@@ -47,7 +47,7 @@ def load(*homes: Path) -> pd.DataFrame:
 
 
 def original_of(row, numbers: pd.DataFrame):
-    """The row that a copy repeats (``same_as`` = "source:table"), or the row itself. Raises ValueError if lost."""
+    """The row that a copy repeats (``same_as`` = "source:table"), or the row itself. Raises ValueError if missing."""
     if not row["same_as"]:
         return row
     key = [*row["same_as"].split(":"), *(row[c] for c in KEY[2:])]
@@ -56,14 +56,14 @@ def original_of(row, numbers: pd.DataFrame):
 
 
 def is_copy(rows: pd.DataFrame, numbers: pd.DataFrame | None = None) -> np.ndarray:
-    """Which rows are of a number that repeats another (``same_as``), bool (n,). ``rows`` has the columns of ``KEY``."""
+    """Whether each row's number repeats another (``same_as``), bool (n,). ``rows`` has the columns of ``KEY``."""
     numbers = load() if numbers is None else numbers
     copies = set(map(tuple, numbers.loc[numbers["same_as"] != "", KEY].to_numpy()))
     return np.array([tuple(row) in copies for row in rows[KEY].to_numpy()], dtype=bool)
 
 
 def dataset_sizes() -> pd.DataFrame:
-    """Published sizes of the data sets, of all papers: source, table, dataset, n, d (strings)."""
+    """The published sizes of the data sets of all papers: source, table, dataset, n, d (strings)."""
     paths = [p.home / SIZES for p in of_experiments() if (p.home / SIZES).is_file()]
     frames = [pd.DataFrame(published.table(path, ["source", "table", "dataset", "n", "d"])) for path in paths]
     return (

@@ -1,4 +1,4 @@
-"""README.md with its figure, pages of docs/, and the rendered findings with their index: made from what is committed.
+"""Makes README.md with its figure, pages of docs/, and the rendered findings with their index from committed results.
 
     python -m reports.build readme
 
@@ -51,13 +51,13 @@ TEXTS = {
     "docs/explanation/ceiling.md": "ceiling.md",
 }
 FIGURE = "docs/verdicts.svg"
-#: published number of the worked example: DP-SEP on Wine, table 3.
+#: the published number of the worked example: DP-SEP on Wine, table 3.
 EXAMPLE = {"source": "vinaroz2023dpsep", "table": "3", "dataset": "wine", "method": "dp_sep", "metric": "rmse"}
 INDEX = "reports/findings/README.md"
 #: first words of a method's status -> what README's table says.
 CLAIMS = {"Not private": "no", "Private": "yes", "Claimed epsilon refuted": "claim refuted"}
 COMMAND = "python -m reports.build readme"
-#: of sources, and of folders that answer none (the common tasks), as findings are grouped.
+#: titles of the groups of findings: sources, and folders without published numbers (the common tasks).
 TITLES = {**{p.key: p.title for p in papers()}, **SOURCE_TITLES}
 
 
@@ -111,7 +111,7 @@ LISTED = (
 
 
 def claim(method: str, ledger: pd.DataFrame) -> str:
-    """ "no" for a method without a privacy claim, else "yes" or "claim refuted" by :func:`privacy_status`."""
+    """Return "no" for a method without a privacy claim, else "yes" or "claim refuted" by :func:`privacy_status`."""
     adapters = [contract.get(name, kind) for kind, name in contract.pairs() if name == method]
     status = privacy_status(adapters, ledger[ledger["method"] == method], None)
     (word,) = (word for start, word in CLAIMS.items() if status.startswith(start))
@@ -131,7 +131,7 @@ def _found(about: Listed, verdicts: pd.DataFrame) -> str:
 
 
 def _main_effects(effects: list[dict[str, object]]) -> list[dict[str, object]]:
-    """Of each source the pooled effect of the metric with most numbers, by the authors' code."""
+    """For each source, the pooled effect of the metric with most numbers, by the authors' code."""
     best: dict[object, dict] = {}
     for row in (e for e in effects if e["reading"] == scoreboard.ORDER[0]):
         old = best.get(row["source"])
@@ -141,8 +141,10 @@ def _main_effects(effects: list[dict[str, object]]) -> list[dict[str, object]]:
 
 
 def names(rows: pd.DataFrame, found: list[Finding], others: list[Finding]) -> dict[str, object]:
-    """What the templates may say. ``rows``: of :func:`reports.scoreboard.rows`; ``others``: findings of papers with
-    their own code."""
+    """The names that the templates may use.
+
+    ``rows``: from :func:`reports.scoreboard.rows`; ``others``: findings of papers with their own code.
+    """
     verdicts = rows[scoreboard.COLUMNS]
     first = scoreboard.first(verdicts)
     ceilings = ceiling.read()
@@ -186,7 +188,7 @@ def names(rows: pd.DataFrame, found: list[Finding], others: list[Finding]) -> di
         "versions": _versions(verdicts, titles),
         "reading_titles": READING_TITLES,
         "methods": methods,
-        # what is committed: a method or paper that is being added moves no sentence
+        # only committed results, so that a method or paper that is being added changes no sentence
         "all_methods": len({method for _, method in committed.runs()}),
         "papers": len([p for p in (ROOT / "papers").iterdir() if (p / "reference").is_dir()]),
         "findings": len(found) + len(others),
@@ -203,7 +205,7 @@ def names(rows: pd.DataFrame, found: list[Finding], others: list[Finding]) -> di
 
 
 def example(rows: pd.DataFrame, ceilings: pd.DataFrame) -> dict[str, object]:
-    """The number that the pages of docs/explanation work through: its rows by reading, margin, bound, and ceiling."""
+    """The worked example of docs/explanation: its rows by reading, margin, bound, and ceiling."""
     wanted = pd.Series(EXAMPLE)
     picked = (rows[list(EXAMPLE)] == wanted).all(axis=1)
     by = {r["reading"]: r for r in rows[picked].to_dict("records")}
@@ -236,13 +238,13 @@ def pythons(project: Path = ROOT / "pyproject.toml") -> str:
 
 
 def skeleton() -> str:
-    """The class that ``./bench new method my_method --kind bnn_regression`` writes, below its imports."""
+    """The class that ``./bench new method my_method --kind bnn_regression`` writes, without its imports."""
     text = new.method_text("my_method", "bnn_regression", private=False)
     return text[text.index("class ") :].rstrip("\n")
 
 
 def texts(found: list[Finding] | None = None, read: Frames | None = None) -> dict[str, str]:
-    """File, relative to the root -> text: README and its figure, pages of docs/, findings, and their index."""
+    """File relative to the root -> text: README and its figure, pages of docs/, findings, and their index."""
     read = Frames(findings.read_committed()) if read is None else read
     found = findings.render(tables=read) if found is None else found
     others = [f for paper in judged.load() for f in paper.findings]
@@ -255,7 +257,7 @@ def texts(found: list[Finding] | None = None, read: Frames | None = None) -> dic
 
 
 def dp_sep(tables: Frames) -> dict[str, str]:
-    """What README says of the DP-SEP column of table 3 on the authors' splits."""
+    """The numbers of README on the DP-SEP column of table 3 on the authors' splits."""
     cells = tables.rows(
         "verdicts.csv", source="vinaroz2023dpsep", method="dp_sep", protocol="authors", table="3", headline="yes"
     )
@@ -279,7 +281,7 @@ def _fill(path: Path, tables: Frames, known: dict[str, object]) -> str:
 
 
 def rendered(found: list[Finding]) -> dict[str, str]:
-    """File, relative to the root -> text: one file per finding, and one in ``reports/`` that lists all of them."""
+    """File relative to the root -> text: one file per finding, and one in ``reports/`` that lists all of them."""
     note = f"<!-- made from source/{{}}.md by `{COMMAND}`; edit that file -->\n\n"
     files = {f.id: f"{findings.home_of(f.id)}/{f.id}.md" for f in found}
     out = {files[f.id]: note.format(f.id) + f.text.rstrip("\n") + "\n" for f in found}
@@ -317,6 +319,6 @@ def write(root: Path = ROOT, found: list[Finding] | None = None) -> None:
 
 
 def committed_texts(root: Path = ROOT) -> list[str]:
-    """Rendered texts that are there, relative to the root."""
+    """The existing rendered texts, relative to the root."""
     homes = (root / home.relative_to(ROOT) for home in findings.folders())
     return [str(path.relative_to(root)) for home in homes for path in sorted(home.glob("*.md"))]

@@ -22,7 +22,7 @@ from workflow.committed import Entry
 from workflow.experiments import by_dataset
 
 FOLDER = papers.REFERENCE
-#: of the whole folder.
+#: largest size of the whole folder.
 LIMIT_BYTES = 20_000_000
 CLAIM_COLUMNS = ["id", "verdict", "quote", "margin", "figure", "finding", "same_as"]
 #: relative difference between a recomputed number and its committed text: quantiles of the t distribution and sums
@@ -33,8 +33,8 @@ TOLERANCE = 1e-9
 def check_full(config: dict[str, Any], scores: pd.DataFrame, fits: Path | None = None) -> None:
     """Raise :class:`ReportError` unless these are the scores of a full run of that config.
 
-    Every arm of the config is there on every data set and protocol with all its splits; every row says scale full;
-    and, where the fits are at hand, epochs and all other settings and the sizes of the model are the config's.
+    Every arm of the config must have all its splits on every data set and protocol, and every row must say scale full.
+    If the fits are given, epochs, all other settings and the sizes of the model must be those of the config.
     """
     name = config["experiment"]
     wrong = scores[scores["scale"] != "full"]
@@ -68,14 +68,14 @@ def _check_cell(config, arm, key: tuple, rows: pd.DataFrame, fits: Path | None) 
     for part, given in (("settings", arm.get("settings", {})), ("model", config.get("model", {}))):
         for k, v in given.items():
             v = by_dataset(v, dataset, arm["method"])
-            if record.get(part, {}).get(k) not in (v, [v]):  # one number may stand for one of each coordinate
+            if record.get(part, {}).get(k) not in (v, [v]):  # one number may be stored as a list of one
                 raise ReportError(
                     f"{key[0]}: cell {key[1:]} ran with {part}.{k} = {record.get(part, {}).get(k)}, the config says {v}"
                 )
 
 
 def sorted_scores(scores: pd.DataFrame) -> pd.DataFrame:
-    """A stable order: by cell key, then split as a number, then metric."""
+    """The scores in a stable order: by cell key, then split as a number, then metric."""
     order = scores["split"].map(lambda s: int(s) if s else -1)
     return (
         scores.assign(_split=order)
@@ -94,10 +94,10 @@ def write(
     epsilon_of: ledger.Accountant | None = None,
     extra: Path | None = None,
 ) -> None:
-    """Write the scores, ledger and tables of one experiment; the other experiments' stay as they are.
+    """Write the scores, ledger and tables of one experiment. Those of other experiments do not change.
 
-    ``extra``: folder with the tables that the config names under ``extra``; they are copied. Short runs of methods
-    that were run are forgotten; the gate then asks for new ones. What follows from the scores is :func:`derive`.
+    ``extra`` is the folder with the tables that the config names under ``extra``, which are copied. Short runs of the
+    methods that were run are deleted, so the gate asks for new ones. Derived tables are written by :func:`derive`.
     Raises :class:`ReportError` for another scale than full, an incomplete run, a method of which some cells were
     restored and others fitted, a run without a manifest, or more than 20 MB.
     """
@@ -140,7 +140,7 @@ def write(
 
 
 def derive(configs: Mapping[str, Path], folder: Path = FOLDER) -> None:
-    """Write verdicts, claims and all else that follows from the committed scores (``configs``: files by experiment)."""
+    """Write verdicts, claims and everything else that follows from committed scores. ``configs``: by experiment."""
     for path, frame in recompute(configs, folder).items():
         write_csv(path, frame)
 
@@ -148,10 +148,10 @@ def derive(configs: Mapping[str, Path], folder: Path = FOLDER) -> None:
 def whole_runs(
     experiment: str, scores: pd.DataFrame, fits: Path, manifest: Mapping[str, Any], known: Mapping[Entry, dict]
 ) -> dict[Entry, dict]:
-    """Rows of ``runs.csv`` after a full run of an experiment; those of other experiments stay.
+    """The rows of ``runs.csv`` after a full run of an experiment. Those of other experiments do not change.
 
-    A method of which every cell was fitted gets the run's commit; one of which every cell was restored keeps its row.
-    Raises :class:`ReportError` for one with cells of both kinds: only a whole run becomes reference.
+    A method gets the run's commit if every cell was fitted, and keeps its row if every cell was restored. Raises
+    :class:`ReportError` for a method with cells of both kinds, because only a whole run becomes reference.
     """
     out = {entry: row for entry, row in known.items() if entry[0] != experiment}
     for method, rows in scores.groupby("method", sort=True):
@@ -170,7 +170,7 @@ def whole_runs(
 
 
 def _fitted_too(rows: pd.DataFrame, fits: Path) -> bool:
-    """Were splits of restored cells fitted, since the committed cells have fewer?"""
+    """Whether splits of restored cells were fitted, because the committed cells have fewer splits."""
     return any(
         json.loads((fits / f"{cell}.json").read_text(encoding="utf-8"))["splits"] for cell in rows["cell"].unique()
     )
@@ -186,7 +186,7 @@ def files_of(folder: Path = FOLDER) -> list[Path]:
 
 
 def _check_size(folder: Path, path: Path, content: bytes) -> None:
-    """Raise :class:`ReportError` where ``folder`` with this file in it is above the limit."""
+    """Raise :class:`ReportError` if ``folder`` with this file would exceed the limit."""
     size = len(content) + sum(p.stat().st_size for p in files_of(folder) if p != path)
     if size > LIMIT_BYTES:
         raise ReportError(
@@ -200,9 +200,10 @@ def experiments(folder: Path = FOLDER) -> list[str]:
 
 
 def recompute(configs: Mapping[str, Path], folder: Path = FOLDER) -> dict[Path, pd.DataFrame]:
-    """What follows from the committed scores and the configs of their experiments: file -> table.
+    """The tables that follow from the committed scores and the configs of their experiments: file -> table.
 
-    ``verdicts.csv``, ``claims.csv``, ``comparisons.csv``, and what a paper derives (``Paper.derived``).
+    These are ``verdicts.csv``, ``claims.csv``, ``comparisons.csv``, and the derived tables of papers
+    (``Paper.derived``).
     """
     judged, said, known = [], [], {}
     costs = committed.ledgers(folder)
@@ -230,10 +231,11 @@ def recompute(configs: Mapping[str, Path], folder: Path = FOLDER) -> dict[Path, 
 
 
 def check(configs: Mapping[str, Path], folder: Path = FOLDER) -> dict[str, int]:
-    """The gate "against the papers": recompute from the committed scores and compare with the committed verdicts.
+    """Recompute everything from the committed scores and compare it with the committed verdicts.
 
-    Returns how many verdicts of each source were compared. Raises :class:`ReportError` naming the first that differs,
-    or when there is none, or when a cell that has its data says ``no_data``.
+    This is the gate "against the papers". Returns the number of compared verdicts per source. Raises
+    :class:`ReportError` with the first one that differs, if there is none, or if a cell says ``no_data`` although its
+    data exist.
     """
     fresh = recompute(configs, folder)
     for path, frame in fresh.items():

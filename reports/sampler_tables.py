@@ -1,4 +1,4 @@
-"""Tables of how far released draws of logistic posteriors are from exact ones (``evaluation.sampler_distance``)."""
+"""Tables of the distance of released draws of logistic posteriors from exact ones (``evaluation.sampler_distance``)."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def stacked(extra: Path, names: Sequence[str]) -> pd.DataFrame | None:
 
 
 def _distances(extra: Path | None, names: Sequence[str]) -> pd.DataFrame | None:
-    """What was measured, of the files that a config names."""
+    """The measured distances, from the files that a config names."""
     return None if extra is None else stacked(extra, [n for n in names if re.match("sampler_(separable|common)", n)])
 
 
 def distance_note(extra: Path | None, names: Sequence[str]) -> tuple[str, ...]:
-    """One sentence for the notes of a table that shows epsilons: how far draws were from exact ones; () without files.
+    """A note for a table of epsilons: the distance of draws from exact ones. () if there are no files.
 
-    ``names``: of the tables that the config has beside its scores.
+    ``names``: names of the further tables of the config.
     """
     long = _distances(extra, names)
     if long is None:
@@ -49,7 +49,7 @@ def _few(v: float) -> str:
 
 
 def distance_table(extra: Path, names: Sequence[str], scale: str) -> tuple[Table, pd.DataFrame] | None:
-    """How far released draws are from exact ones, and what that adds to delta; None where no such file is there."""
+    """The distance of released draws from exact ones, and what it adds to delta. None if there is no such file."""
     long = _distances(extra, names)
     if long is None:
         return None

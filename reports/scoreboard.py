@@ -1,4 +1,4 @@
-"""One line per distinct published number, of all sources: what our runs say of it, counted for README and the site."""
+"""The verdicts on all distinct published numbers of all sources, counted for README and the site."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from reports.config import READINGS
 from reports.published import KEY
 from reports.verdict import REFUTED, VERDICTS
 
-#: readings in which a number can be a reproduction, the one that counts first. ``corrected`` is another algorithm.
+#: readings in which a number can be a reproduction, in order of precedence. ``corrected`` is another algorithm.
 ORDER = ("authors", "printed")
 COLUMNS = [*KEY, "reading", "verdict", "n_published"]
-#: numbers whose word version 3 of the rule changed, with both words: a record, made once.
+#: the numbers whose verdict changed in version 3 of the rule, with both verdicts. This record was made once.
 CHANGES = "verdict_changes.csv"
 COUNTS = ["reproduced", "compatible", "inconclusive", "refuted", "no_score"]
 
 
 def rows(folder: Path = reference.FOLDER) -> pd.DataFrame:
-    """The committed verdicts of all sources, one row per distinct number and reading; texts, "" where there is none."""
+    """The committed verdicts of all sources, one row per distinct number and reading, as texts ("" if missing)."""
     own = distinct(pd.read_csv(folder / "verdicts.csv", dtype=str, keep_default_na=False))
     # a paper with its own code has no copies, and one answer per reading
     return pd.concat([own, *(p.verdicts for p in papers.load())], ignore_index=True).fillna("")
@@ -34,9 +34,9 @@ def read(folder: Path = reference.FOLDER) -> pd.DataFrame:
 
 
 def version_2(verdicts: pd.DataFrame, folder: Path = reference.FOLDER) -> pd.DataFrame:
-    """``verdicts`` with the words that version 2 of the rule gave: ``verdict_changes.csv`` undone.
+    """``verdicts`` as version 2 of the rule gave them, by undoing ``verdict_changes.csv``.
 
-    Raises ValueError for a change whose word of version 3 is not the committed one.
+    Raises ValueError for a change whose verdict of version 3 is not the committed one.
     """
     key = [*KEY, "reading"]
     changes = pd.read_csv(folder / CHANGES, dtype=str, keep_default_na=False)
@@ -60,7 +60,7 @@ def first(verdicts: pd.DataFrame, order: Sequence[str] = ORDER) -> pd.DataFrame:
 
 
 def counts(rows: pd.DataFrame, by: Sequence[str] = ("source",)) -> pd.DataFrame:
-    """Columns ``by``, numbers, then ``COUNTS``: how many numbers have each verdict, in the order of the rows."""
+    """The counts of verdicts in the order of the rows: columns ``by``, numbers, and ``COUNTS``."""
     word = rows["verdict"].where(rows["verdict"].isin(VERDICTS), "no_score").replace(dict.fromkeys(REFUTED, "refuted"))
     each = pd.crosstab([rows[c] for c in by], word).reindex(columns=COUNTS, fill_value=0)
     out = each.assign(numbers=each.sum(axis=1)).reset_index()[[*by, "numbers", *COUNTS]]
@@ -75,9 +75,9 @@ def by_reading(verdicts: pd.DataFrame) -> pd.DataFrame:
 
 
 def with_ceiling(rows: pd.DataFrame, by: Sequence[str] = ("source",), ceilings: pd.DataFrame | None = None):
-    """:func:`counts`, and what a perfect copy would earn for the same numbers: ``copy_<word>``, sums of shares.
+    """:func:`counts` with the expected counts of a perfect copy for the same numbers: ``copy_<word>``, sums of shares.
 
-    ``no_ceiling``: numbers with a verdict and no ceiling. ``ceilings``: of :func:`reports.ceiling.read`.
+    ``no_ceiling`` counts numbers with a verdict but no ceiling. ``ceilings``: from :func:`reports.ceiling.read`.
     """
     known = ceiling.read() if ceilings is None else ceilings
     shares = {w: f"copy_{w}" for w in ceiling.SHARES}
@@ -91,9 +91,10 @@ def with_ceiling(rows: pd.DataFrame, by: Sequence[str] = ("source",), ceilings: 
 
 
 def missing(rows: pd.DataFrame) -> pd.DataFrame:
-    """Numbers without a score in groups: source, verdict, why, remedy, numbers and methods.
+    """The groups of numbers without a score: source, verdict, why, remedy, numbers and methods.
 
-    ``rows`` have the columns source, method, verdict and reason, whose text after "remedy:" says what it would take.
+    ``rows`` has the columns source, method, verdict and reason. The text after "remedy:" in a reason says what would be
+    needed.
     """
     without = rows[~rows["verdict"].isin(VERDICTS)]
     parts = [re.split(r"[;.]?\s*remedy:\s*", r, maxsplit=1, flags=re.IGNORECASE) for r in without["reason"]]

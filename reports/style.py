@@ -1,7 +1,7 @@
-"""One look for every figure: sizes, legends, and colours of what is no method; SVG and the data as CSV.
+"""The style of all figures: sizes, legends and colours. Figures are saved as SVG with their data as CSV.
 
-Methods take colour, marker, line style and order from ``reports.palette``. What is no method (readings, settings,
-budgets) has the colours of Okabe and Ito (2008, "Color Universal Design") and a marker each.
+Methods get colour, marker, line style and order from ``reports.palette``. Readings, settings and budgets have the
+colours of Okabe and Ito (2008, "Color Universal Design") and a marker each.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ BLUE, ORANGE, GREEN, PURPLE, SKY, RED = "#0072b2", "#e69f00", "#009e73", "#cc79a
 READING = {"printed": (BLUE, "o"), "authors": (RED, "s"), "corrected": (GREEN, "D")}
 PUBLISHED = BLACK
 SERIES = ((BLUE, "o"), (RED, "s"), (GREEN, "D"), (PURPLE, "^"), (ORANGE, "v"), (SKY, "P"))
-#: inches; the width of a page without its margins.
+#: width of a page without its margins, and height of a panel, in inches.
 WIDTH, PANEL = 9.6, 2.7
 
 _RC = {
@@ -44,16 +44,16 @@ _RC = {
 
 @contextmanager
 def canvas(rows: int, columns: int, panel: float = PANEL) -> Iterator[tuple[Any, Any]]:
-    """(figure, 2-d array of axes) of this style, drawn without a screen; closed at the end.
+    """A context manager for (figure, 2-d array of axes) in this style, without a screen.
 
-    ``panel``: height of a panel in inches. Unused axes are the caller's to hide.
+    ``panel`` is the height of a panel in inches. The caller has to hide unused axes.
     """
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     with matplotlib.rc_context(_RC):
-        # A figure of its own rather than pyplot's: nothing global is left behind.
+        # Not a figure of pyplot, so that no global state remains.
         figure = Figure(
             figsize=(min(WIDTH, 3.4 * columns + (2.2 if columns == 1 else 0.6)), panel * rows + 0.7),
             layout="constrained",
@@ -63,7 +63,7 @@ def canvas(rows: int, columns: int, panel: float = PANEL) -> Iterator[tuple[Any,
 
 
 def labels(axes: Any) -> dict[str, Any]:
-    """Label -> what is drawn with it, of all panels, each label once."""
+    """Label -> its handle, of all panels, each label once."""
     return {t: h for ax in axes.flat for h, t in zip(*ax.get_legend_handles_labels(), strict=True)}
 
 
@@ -74,10 +74,10 @@ def legend(
     size: float = 8,
     beside: bool = False,
 ) -> None:
-    """One legend below all panels, in as many columns as fit into the width; or one column ``beside`` them.
+    """Draw one legend below all panels, in as many columns as fit into the width, or one column ``beside`` them.
 
-    ``found``: label -> what is drawn with it. ``methods``: label -> method, for those that stand for one: these come
-    first, in the one order, and the file says which they are.
+    ``found`` maps a label to its handle. ``methods`` maps labels of methods to the method. These labels come first, in
+    the order of ``reports.palette``, and the file records them.
     """
     order = in_order(found, methods or {})
     if not order:
@@ -90,20 +90,20 @@ def legend(
 
 
 def in_order(found: Iterable[str], methods: Mapping[str, str]) -> list[str]:
-    """Labels, those of methods first and in the one order."""
+    """The labels, those of methods first and in the order of ``reports.palette``."""
     known = sorted((k for k in found if k in methods), key=lambda k: palette.place(methods[k])[:2])
     return [*known, *(k for k in found if k not in methods)]
 
 
 def save(figure: Any, stem: Path, data: pd.DataFrame) -> None:
-    """``<stem>.svg`` and ``<stem>.csv``, each written whole. No date inside: same data, same file."""
+    """Write ``<stem>.svg`` and ``<stem>.csv`` atomically. There is no date in them: same data, same files."""
     stem.parent.mkdir(parents=True, exist_ok=True)
     write_text(stem.with_suffix(".csv"), sheet_text(data))
     write_text(stem.with_suffix(".svg"), svg(figure))
 
 
 def svg(figure: Any) -> str:
-    """SVG text without a date, white behind it; its keywords are "method: label" of what :func:`legend` shows."""
+    """The figure as SVG without a date, on white. Its keywords are "method: label", as in :func:`legend`."""
     out = io.StringIO()
     words = [k for k in figure.get_label().split(" | ") if k]
     figure.savefig(out, format="svg", metadata={"Date": None, "Keywords": words}, facecolor="white")

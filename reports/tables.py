@@ -1,4 +1,4 @@
-"""The papers' tables with ours beside them, and the tables of this suite: CSV, Markdown, LaTeX from one model."""
+"""The papers' tables with our numbers, and the tables of this suite, as CSV, Markdown and LaTeX from one model."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ _READING_HEADS = {r: f"Reading: {READING_TITLES[r]} ({meaning})" for r, meaning 
 
 
 def write(folder: Path, table: Table, long: pd.DataFrame) -> None:
-    """``<name>.csv`` (long, one row a number), ``.md`` and ``.tex`` (laid out like the paper)."""
+    """Write ``<name>.csv`` (long, one row per number), ``.md`` and ``.tex`` (with the layout of the paper)."""
     write_text(folder / f"{table.name}.csv", sheet_text(long))
     write_text(folder / f"{table.name}.md", markdown(table))
     write_text(folder / f"{table.name}.tex", latex(table))
 
 
-#: data sets whose heading is not their name in words.
+#: headings of data sets that differ from their name in words.
 _DATASET_TITLES = {
     **{"mnist": "MNIST 3 vs 8", "mnist_digits": "MNIST", "adult_complete": "Adult (complete rows)"},
     **{"gamma_exponential": "Gamma-exponential", "beta_bernoulli": "Beta-Bernoulli"},
@@ -74,7 +74,7 @@ def dataset_title(name: str) -> str:
 
 
 def method_title(name: str) -> str:
-    """Column heading of one of our methods; its name where no adapter of that name is there (any more)."""
+    """The column heading of one of our methods, or its name if there is no adapter of that name any more."""
     from methods import contract
 
     try:
@@ -102,7 +102,7 @@ def published_tables(verdicts: pd.DataFrame, scale: str) -> list[tuple[Table, pd
 
 
 def _rule(rows: pd.DataFrame) -> str:
-    """How the verdicts of a table come about."""
+    """A sentence on how the verdicts of a table are made."""
     if set(rows["metric"]) <= set(BATCH):
         return _RULE_BATCH
     return _RULE + (_RULE_SKEWED if rows["median"].notna().any() else "")
@@ -129,7 +129,7 @@ def _blocks(rows: pd.DataFrame, footnotes: Footnotes) -> list[Block]:
 
 
 def _block(title: str, rows: pd.DataFrame, one_method: bool, heads: dict[str, str], footnotes: Footnotes) -> Block:
-    """``heads``: setting -> column, where methods are lines and settings columns; else empty."""
+    """One block. ``heads``: setting -> column, if methods are lines and settings columns, otherwise empty."""
     datasets = list(dict.fromkeys(rows["dataset"]))
     columns = list(dict.fromkeys(zip(rows["method"], rows["setting"], strict=True)))
     grid: dict[tuple, list[dict]] = {}
@@ -176,7 +176,7 @@ def column_title(method: str, setting: str, one_method: bool) -> str:
 
 
 def differing(settings: Sequence[str]) -> dict[str, str]:
-    """Each setting ("epsilon=0.1;delta=1e-5;...") with the parts alone that not all of them share: "epsilon = 0.1"."""
+    """Each setting ("epsilon=0.1;delta=1e-5;...") reduced to the parts that not all settings share: "epsilon = 0.1"."""
     parts = {s: s.split(";") for s in settings}
     shared = set.intersection(*map(set, parts.values()))
     return {s: ", ".join(p.replace("=", " = ") for p in found if p not in shared) for s, found in parts.items()}
@@ -190,7 +190,7 @@ def row_title(method: str, setting: str) -> str:
 
 
 def _ours(rows: pd.DataFrame, titles: dict[tuple[str, str], str]) -> list[str]:
-    """Which of our methods answers which published columns: one line per method and protocol."""
+    """The published columns for which each of our methods is run: one line per method and protocol."""
     names: dict[tuple[str, str], list[str]] = {}
     for r in rows[rows["our_method"] != ""].to_dict("records"):
         label = f" [{r['our_setting']}]" if r["our_setting"] else ""
@@ -202,7 +202,7 @@ def _ours(rows: pd.DataFrame, titles: dict[tuple[str, str], str]) -> list[str]:
 
 
 def judged_entry(r: dict[str, Any], footnotes: Footnotes) -> Entry:
-    """Ours, the paper's number and the verdict of one row of the verdicts; its reason goes to the footnotes."""
+    """Our number, the paper's number and the verdict of one row of the verdicts. Its reason goes to the footnotes."""
     text = r["published_mean"]
     paper = f"paper {text}" + (f" ± {r['published_std']}" if r["published_std"] else "")
     if not math.isfinite(r["mean"]):
@@ -228,10 +228,10 @@ GROUPS = ("Private, or said to be", "Without privacy", "References and baselines
 
 
 def group_of(method: str, claims_epsilon: bool, answers: bool = False) -> str:
-    """One of ``GROUPS``, by the method's role, and by the relation that a private one names.
+    """The group of a method in ``GROUPS``, by its role and by the relation that a private method states.
 
-    ``claims_epsilon``: it ran under a budget, as authors' code does that gives no guarantee. ``answers``: it
-    stands for a column of a paper, and so among the methods whatever its role.
+    ``claims_epsilon``: it ran under a budget, like authors' code without a guarantee. ``answers``: it represents a
+    column of a paper, so it is among the methods whatever its role is.
     """
     from methods import contract
     from methods.contract import Role
@@ -253,10 +253,10 @@ def all_methods_table(
     budgeted: Set[str] = frozenset(),
     answering: Set[str] = frozenset(),
 ) -> tuple[Table, pd.DataFrame]:
-    """Every method of ours that the scores hold x data set, one block per protocol and metric.
+    """The table of all our methods in the scores by data set, with one block per protocol and metric.
 
-    ``budgeted``: methods that the experiment runs under a privacy budget; ``answering``: those that stand for a column
-    of a paper. A method dropped into ``methods/`` shows up by itself: nothing here knows a method's name.
+    ``budgeted``: methods that the experiment runs under a privacy budget. ``answering``: methods that represent a
+    column of a paper. No method is named here, so a new method in ``methods/`` appears by itself.
     """
     summary = summarise(scores)
     summary = summary[~summary["metric"].isin(DIAGNOSTICS) & ~summary["metric"].str.fullmatch(CURVE)]
@@ -301,7 +301,7 @@ def all_methods_table(
 
 
 def natural(text: str) -> list[tuple[int, float, str]]:
-    """Sort key under which clip=10 comes after clip=2."""
+    """A sort key that puts clip=10 after clip=2."""
     parts = re.split(r"(\d+(?:\.\d+)?)", text)
     return [(1, float(p), "") if k % 2 else (0, 0.0, p) for k, p in enumerate(parts)]
 
@@ -325,9 +325,9 @@ def _summary_entry(r: dict[str, Any] | None, footnotes: Footnotes) -> Entry:
 def datasets_tables(
     found: pd.DataFrame, sources: list[str], scale: str, sizes: pd.DataFrame | None = None
 ) -> list[tuple[Table, pd.DataFrame]]:
-    """Published sizes beside those found.
+    """The published sizes of data sets and the sizes that we found, one table per source that prints sizes.
 
-    ``found``: columns dataset, n, d (numbers or empty), status, reason. One table per source that prints sizes.
+    ``found``: columns dataset, n, d (numbers or empty), status, reason.
     """
     sizes = published_numbers.dataset_sizes() if sizes is None else sizes
     have = {r["dataset"]: r for r in found.to_dict("records")}

@@ -1,6 +1,6 @@
-"""Whether the title of a finding holds on the committed numbers.
+"""A check that the title of a finding holds on the committed numbers.
 
-The front matter of a finding names the numbers that its title speaks of, and a function of them:
+The front matter of a finding names the numbers that its title is about, and a function of them:
 
     title_holds:
       predicate: none_worse          # a function of predicates.py, in the folder above the text's own
@@ -32,7 +32,7 @@ NUMBERS = ("table", "where", "columns")
 
 @dataclass(frozen=True)
 class Holds:
-    """``predicate``: called with ``frames``; ``columns``: which columns of each frame are numbers."""
+    """The check of a title: ``predicate`` of ``frames``. ``columns``: which columns of each frame are numbers."""
 
     predicate: Callable[..., bool]
     frames: Mapping[str, pd.DataFrame]
@@ -43,7 +43,7 @@ class Holds:
 
 
 def told(path: Path) -> dict:
-    """What the front matter of a finding says of its title. Raises :class:`FindingError` where it says nothing."""
+    """The entry of a finding's front matter on its title. Raises :class:`FindingError` if there is none."""
     said = split(path)[0].get(SECTION)
     if not isinstance(said, dict) or set(said) not in ({"shown_by"}, {"predicate", "numbers"}):
         raise FindingError(f"{path.name}: {SECTION}: give predicate and numbers, or shown_by")
@@ -51,7 +51,7 @@ def told(path: Path) -> dict:
 
 
 def reader(path: Path) -> Read:
-    """How the tables of a finding are read: as its text reads them."""
+    """The reader of a finding's tables, which is the same as for its text."""
     home = path.parents[2]
     own = {p.home for p in papers.papers() if p.program}
     return read_below(home / "reference") if home in own else read_committed()

@@ -1,8 +1,8 @@
-"""What an epsilon of this suite is not: two stored posteriors of one split give the private sums back, digit by digit.
+"""A limit of this suite's epsilons: two stored posteriors of one split reveal the private sums, digit by digit.
 
-Seeds are public, and settings of one method share their random numbers on purpose. Two posteriors at two budgets then
-hold the same standard normals at two scales, which both ledgers state: two equations, two unknowns. Shown for the
-corrected DP-SEP of linear regression on synthetic rows that no budget clips.
+Seeds are public, and settings of one method share their random numbers on purpose. So two posteriors at two budgets
+contain the same standard normals at two scales, which both ledgers state. These are two equations in two unknowns. This
+is shown for the corrected DP-SEP of linear regression, on synthetic rows that no budget clips.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ BUDGETS = (1.0, 8.0)
 
 
 def rows(n: int = N) -> tuple[np.ndarray, np.ndarray]:
-    """x (n, D), y (n,): well inside their documented ranges, so that no budget clips one."""
+    """x (n, D) and y (n,) well inside their documented ranges, so that no budget clips a row."""
     rng = np.random.default_rng(5)
     x = rng.uniform(-0.3, 0.3, (n, D))
     return x, np.clip(x @ [0.5, -0.4, 0.2] + 0.05 * rng.standard_normal(n), -0.4, 0.4)
 
 
 def stored(x: np.ndarray, y: np.ndarray, epsilon: float, seed: int = 11):
-    """What the files of one fit hold: its posterior, and the noise scale that its ledger states.
+    """The content of the files of one fit: its posterior, and the noise scale that its ledger states.
 
-    Another budget, the same seed: so it is with the cells of a run.
+    The seed is the same for every budget, as for the cells of a run.
     """
     from methods import contract
     from models.bounded import BoundedLinearRegression
@@ -44,23 +44,23 @@ def stored(x: np.ndarray, y: np.ndarray, epsilon: float, seed: int = 11):
 
 
 def noisy_products(posterior) -> np.ndarray:
-    """(X, 1)'y plus its noise, (D + 1,), from a stored posterior: its precision matrix times its mean."""
+    """(X, 1)'y plus its noise, (D + 1,), computed from a stored posterior as its precision matrix times its mean."""
     return posterior.factor @ (posterior.factor.T @ posterior.mean)
 
 
 def reconstructed(x: np.ndarray, y: np.ndarray, seeds: tuple[int, int] = (11, 11)) -> np.ndarray:
-    """(X, 1)'y from two stored posteriors and their ledgers alone, (D + 1,); right where both seeds are one."""
+    """(X, 1)'y, (D + 1,), only from two stored posteriors and their ledgers. It is right if the seeds agree."""
     (one, small), (two, large) = (stored(x, y, e, s) for e, s in zip(BUDGETS, seeds, strict=True))
     return (small * noisy_products(two) - large * noisy_products(one)) / (small - large)
 
 
 def exact(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """(X, 1)'y, (D + 1,)."""
+    """The exact (X, 1)'y, (D + 1,)."""
     return np.append(x, np.ones((len(x), 1)), axis=1).T @ y
 
 
 def table() -> tuple[Table, pd.DataFrame]:
-    """The private sums, what one file shows of them, what two give back; and the same of the row that is removed."""
+    """The private sums, what one file and what two files reveal of them, and the same for a removed row."""
     x, y = rows()
     posterior, scale = stored(x, y, BUDGETS[0])
     of_all, of_rest = reconstructed(x, y), reconstructed(x[:-1], y[:-1])

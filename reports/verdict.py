@@ -1,24 +1,25 @@
-"""THE rule, version 3: could this number have come from our implementation, and would we have noticed if not?
+"""THE rule of verdicts, version 3: could our implementation have given this number, and would we notice if not?
 
-Pure functions, fixed once and never bent for a cell. The first version's words are kept in the column ``verdict_v1`` of
-the committed verdicts, and are no longer computed. Every paper hands its runs to :func:`judge`, which alone assigns
-margin, level and word. How p, the chance of what is seen if both are the same code, is bounded for a mean, a single run
-or a box plot is a kind of evidence (:mod:`reports.evidence`).
+The functions are pure and the same for every number. The words of the first version are in the column ``verdict_v1`` of
+the committed verdicts, and are no longer computed. Every paper passes its runs to :func:`judge`, which alone assigns
+margin, level and word. p is the probability of such a difference if both implementations are the same. The kinds of
+evidence (:mod:`reports.evidence`) bound it for a mean, a single run or a box plot.
 
 **Words.**
 
-    better, worse,  p <= 1 % / family; ``differs`` of a metric without a direction, such as a posterior mean or a chosen
-    differs         threshold. The three are refutations. family: the published cells of a reading that are judged
-                    together (290 for the first sources, fixed for good; a later source has its own), so the chance
-                    of any false one among them is at most 1 % (``rank``: for any distribution; ``t`` and ``normal``:
-                    for normal scores)
-    inconclusive    p <= 5 %, or nothing can be said (a single run of ours against a mean)
+    better, worse,  p <= 1 % / family. ``differs`` is for metrics without a direction, such as a posterior mean or a
+    differs         chosen threshold. These three are refutations. family is the number of published cells of a reading
+                    that are judged together: 290 for the first sources, fixed for good, and its own number for a later
+                    source. So the probability of any false refutation among them is at most 1 % (``rank``: for any
+                    distribution; ``t`` and ``normal``: for normal scores)
+    inconclusive    p <= 5 %, or nothing can be said (a single run of ours compared with a mean)
     reproduced      p > 5 %, and the two are shown to be equivalent: the one-sided 95 % bound of their distance is
                     within :func:`margin`
-    compatible      p > 5 %, and they are not: nothing refutes the number and nothing shows it
+    compatible      p > 5 %, and they are not shown to be equivalent: the number is neither refuted nor reproduced
 
-A cell of ours with splits without a score (diverged, failed, timed out) is at best ``inconclusive``: what survives is a
-selection that flatters it. ``worse`` stands, because the others would not have made it better.
+A cell of ours with splits without a score (diverged, failed, timed out) is at best ``inconclusive``, because the
+remaining splits are a selection in its favour. ``worse`` is kept, because the missing splits would not have improved
+it.
 """
 
 from __future__ import annotations
@@ -32,19 +33,19 @@ from evaluation.metrics import METRICS, NONE, UNJUDGED, UP, Metric
 from reports.evidence import AGREE, Printed, Runs, bound_of_means
 
 ANY_FALSE = 0.01
-#: published cells of the first sources (``reports.verdicts.judged_together``), by which ANY_FALSE is divided.
+#: number of published cells of the first sources (``reports.verdicts.judged_together``), by which ANY_FALSE is divided.
 FAMILY = 290
 
 VERDICTS = ("reproduced", "compatible", "inconclusive", "better", "worse", "differs")
-#: words of a number that our runs contradict.
+#: verdicts on a number that our runs contradict.
 REFUTED = ("better", "worse", "differs")
-#: verdicts of a cell of ours that has no score: its status, or that it was not run at this scale.
+#: verdicts for a cell of ours without a score: its status, or that it was not run at this scale.
 NO_SCORE = ("failed", "timeout", "diverged", "not_supported", "no_data", "not_run")
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """One judged cell: its word, and what its evidence found (:class:`reports.evidence.Found`)."""
+    """One judged cell: its word, and the result of its evidence (:class:`reports.evidence.Found`)."""
 
     verdict: str
     difference: float
@@ -58,7 +59,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Case:
-    """A published number beside our runs, and how it is judged.
+    """A published number with our runs, and how it is judged.
 
     ``key``: its six keys (``reports.published.KEY``) and the reading. ``lost``, ``family``: as in :func:`judge`.
     """
@@ -70,9 +71,10 @@ class Case:
 
 
 def margin(metric: str, published) -> np.ndarray:
-    """Delta: what counts as the same. Units of the metric; of a norm or divergence nats (``bound_of_means``).
+    """The margin Delta, below which a difference counts as none.
 
-    Raises ValueError for a metric without a margin.
+    It is in units of the metric, or in nats for a norm or divergence (``bound_of_means``). Raises ValueError for a
+    metric without a margin.
     """
     return _judged(metric).margin.of(published)
 
@@ -85,14 +87,15 @@ def _judged(metric: str) -> Metric:
 
 
 def equivalent(mean, std, n: int, paper: Printed, metric: str) -> np.ndarray:
-    """Is the difference of two means shown to be within the margin? Vectorised as ``bound_of_means``."""
+    """Whether the difference of two means is shown to be within the margin. Vectorised as ``bound_of_means``."""
     return bound_of_means(mean, std, n, paper, metric) <= margin(metric, paper.mean)
 
 
 def word(p: float, higher: bool, same: bool, metric: str, lost: int = 0, family: int = FAMILY) -> str:
-    """One of ``VERDICTS``. ``higher``: is ours above the published number? ``same``: are they equivalent?
+    """One of ``VERDICTS``.
 
-    ``p``: NaN where nothing can be said. ``lost``: splits of ours without a score.
+    ``p`` is NaN if nothing can be said. ``higher``: whether ours is above the published number. ``same``: whether they
+    are equivalent. ``lost``: number of our splits without a score.
     """
     if p <= ANY_FALSE / family:
         direction = METRICS[metric].direction
@@ -105,9 +108,9 @@ def word(p: float, higher: bool, same: bool, metric: str, lost: int = 0, family:
 
 
 def judge(runs: Runs, lost: int = 0, family: int = FAMILY) -> Verdict:
-    """Judge one cell. ``lost``: how many splits of ours have no score.
+    """Judge one cell. ``lost``: number of our splits without a score.
 
-    Raises ValueError for a metric without a margin and for scores that are none or not finite.
+    Raises ValueError for a metric without a margin, and for scores that are missing or not finite.
     """
     metric = _judged(runs.metric).name
     values = np.asarray(runs.values, dtype=np.float64)

@@ -1,6 +1,7 @@
-"""README's figure: per source, a bar of our verdicts, and below it a thinner one of a perfect copy's (the ceiling).
+"""README's figure: per source, a bar of our verdicts, and below it a thinner bar of a perfect copy's (the ceiling).
 
-An SVG of plain text and rectangles, of a few kilobytes. 400 units wide, so that its letters can be read on a phone.
+It is an SVG of plain text and rectangles, with a few kilobytes. It is 400 units wide, so that its letters are legible
+on a phone.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from xml.sax.saxutils import escape
 
-#: verdict -> word, sign, colour of the bar, colour of what is written on it; all except the last as on the site.
+#: verdict -> word, sign, colour of the bar, colour of its text. All except the last are as on the site.
 WORDS = {
     "reproduced": ("reproduced", "=", "#0b6b3a", "#ffffff"),
     "compatible": ("compatible", "≈", "#00548a", "#ffffff"),
@@ -19,12 +20,12 @@ WORDS = {
 }
 WIDTH, LEFT, BAR, COPY, STEP, TOP = 400, 8, 18, 6, 58, 50
 INK, FONT = "#1a1a1a", 12
-#: narrowest piece of a bar that has its count written on it, per letter and at the sides.
+#: smallest width of a piece of a bar that shows its count, per letter and at the sides.
 LETTER, SIDES = 7.5, 2.0
 
 
 def svg(board: Sequence[Mapping[str, Any]]) -> str:
-    """``board``: rows with ``title``, ``numbers``, the counts of ``WORDS`` and ``copy_<word>``, one per source."""
+    """The figure. ``board``: a row per source with ``title``, ``numbers``, counts of ``WORDS`` and ``copy_<word>``."""
     height = TOP + STEP * len(board) + 22
     said = "; ".join(
         f"{row['title']}: " + ", ".join(f"{row[w]} {WORDS[w][0]}" for w in WORDS if row[w]) for row in board
@@ -58,7 +59,7 @@ def legend() -> Iterator[str]:
 
 
 def pieces(counts: Sequence[float], y: float, height: float, written: bool) -> Iterator[str]:
-    """One bar over the whole width, in the order of ``WORDS``; ``written``: with the counts that fit."""
+    """One bar over the whole width, in the order of ``WORDS``. ``written``: with the counts that fit."""
     x, scale = float(LEFT), (WIDTH - 2 * LEFT) / sum(counts)
     for count, (_, sign, colour, ink) in zip(counts, WORDS.values(), strict=True):
         width = scale * count

@@ -1,4 +1,4 @@
-"""Every published cell beside the cells of ours that answer it, each with its verdict."""
+"""The verdicts of experiments: every published cell compared with the cells of ours that were run for it."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ COLUMNS = [
     *["difference", "low", "high", "p", "p_kind", "detectable", "also_fits", "verdict", "verdict_v1", "finding"],
     *["headline", "reason", "median"],
 ]
-#: what names a row.
+#: columns that identify a row.
 _ROW = (*KEY, "reading", "protocol", "our_method", "our_setting")
-#: metric of a whole batch of data sets -> its standard deviation over data sets, and what has a row for each of them.
+#: metric of a whole batch of data sets -> its standard deviation over data sets, and a metric with a row per data set.
 BATCH = {m.name: m.batch for m in METRICS.values() if m.batch}
 #: of every folder of findings: which cells they speak of.
 FINDINGS = "index.csv"
@@ -63,12 +63,13 @@ def build(
 ) -> pd.DataFrame:
     """The verdicts of one experiment, in the order of the published numbers, columns ``COLUMNS``.
 
-    One row per published cell and answer: the readings of the config first (``headline`` = "yes"), then its ``also``
-    cells (``headline`` = "no": another protocol for the same reading). A copied cell (``same_as``) takes the answers
-    of its original unless it has its own. A cell of ours without a score passes its status and reason on.
+    There is one row per published cell and answer, a cell of ours that was run for it. The readings of the config come
+    first (``headline`` = "yes"), then its ``also`` cells (``headline`` = "no"), which have another protocol for the
+    same reading. A copied cell (``same_as``) takes the answers of its original unless it has its own. If a cell of ours
+    has no score, its status and reason are shown.
 
-    Raises :class:`ReportError` at scale full for a published cell without answer and for an answer without scores;
-    at the smaller scales both are rows with verdict ``not_run`` and the reason.
+    Raises :class:`ReportError` at scale full for a published cell without an answer and for an answer without scores.
+    At smaller scales both are rows with verdict ``not_run`` and the reason.
     """
     numbers = published_numbers.load() if published is None else published
     index = read_findings() if findings is None else findings
@@ -119,29 +120,29 @@ def cases(config: dict[str, Any], scores: pd.DataFrame, numbers: pd.DataFrame) -
 
 @cache
 def _first_words() -> dict[tuple, str]:
-    """What names a row -> the word of the first rule, as committed: that rule is no longer computed."""
+    """Key of a row -> the committed word of the first rule, which is no longer computed."""
     with open(REFERENCE / "verdicts.csv", newline="", encoding="utf-8") as f:
         return {tuple(row[k] for k in _ROW): row["verdict_v1"] for row in csv.DictReader(f)}
 
 
 def family_of(source: str, numbers: pd.DataFrame) -> int:
-    """How many published cells share, in each reading, the 1 % of any false ``better`` or ``worse``.
+    """The number of published cells per reading that share the 1 % of any false ``better`` or ``worse``.
 
-    What its paper states; where it states none, all cells of the source.
+    It is stated in the paper's record. Otherwise it is the number of all cells of the source.
     """
     stated = next((p.family for p in papers() if source in p.sources), 0)
     return stated or int((numbers["source"] == source).sum())
 
 
 def judged_together(numbers: pd.DataFrame) -> str:
-    """Which published cells ``FAMILY`` counts, in words. ``numbers``: of ``reports.published.load``."""
+    """The published cells that ``FAMILY`` counts, in words. ``numbers``: from ``reports.published.load``."""
     counts = numbers["source"].value_counts(sort=False)
     *most, last = (f"{n} of {SOURCE_TITLES[s]}" for s, n in counts.items() if family_of(s, numbers) == FAMILY)
     return f"{', '.join(most)} and {last}" if most else last
 
 
 def answers_of(config: dict[str, Any], cell, numbers: pd.DataFrame) -> list[dict[str, Any]]:
-    """Cells of ours for one published cell: dicts reading, method, label, protocol, headline. Empty if none."""
+    """The cells of ours for one published cell: dicts with reading, method, label, protocol, headline."""
     own = _direct(config, cell)
     if own or not cell["same_as"]:
         return own
@@ -182,7 +183,7 @@ class _Lookup:
         return cell.get(metric) or cell.get("") or {**next(iter(cell.values())), "status": "no_metric"}
 
     def runs(self, cell: str, metric: str) -> list[float]:
-        """Scores of every run of one cell."""
+        """The scores of all runs of one cell."""
         if self._runs is None:
             self._runs = {}
             ok = self._scores[self._scores["status"] == "ok"]
@@ -191,12 +192,12 @@ class _Lookup:
         return self._runs[cell, metric]
 
     def verdict(self, ours: dict[str, Any], paper: Printed, metric: str, family: int) -> Verdict:
-        """The rule on one cell of ours (a row of :meth:`get` or :meth:`rivals`)."""
+        """The verdict on one cell of ours (a row of :meth:`get` or :meth:`rivals`)."""
         runs, lost = self.judged(ours, paper, metric)
         return judge(runs, lost, family)
 
     def judged(self, ours: dict[str, Any], paper: Printed, metric: str) -> tuple[Runs, int]:
-        """What the rule is given of one cell of ours, and its splits without a score."""
+        """The input of the rule for one cell of ours, and the number of its splits without a score."""
         if metric in BATCH:
             return Runs(paper, [ours["mean"]], metric, partial(batch, sd=ours["std"])), 0
         return Runs(paper, self.runs(ours["cell"], metric), metric), lost_of(ours)
@@ -216,7 +217,7 @@ class _Lookup:
 
 
 def lost_of(ours: dict[str, Any]) -> int:
-    """Splits of a cell without a score."""
+    """The number of splits of a cell without a score."""
     return int(ours["planned"]) - int(ours["n"])
 
 
@@ -269,15 +270,15 @@ def _judged(
 
 
 def ours_of(cell, answer: dict[str, Any]) -> tuple[str, str]:
-    """Data set and metric of ours that stand for those of a published cell in one answer."""
+    """Our data set and metric that correspond to those of a published cell, in one answer."""
     return answer.get("dataset", cell["dataset"]), answer.get("metrics", {}).get(cell["metric"], cell["metric"])
 
 
 def also_fits(cell, answer: dict[str, Any], lookup: _Lookup, several_settings: set[tuple], family: int = FAMILY) -> str:
-    """Other methods of ours, same data set, protocol and metric, that would earn ``reproduced`` too.
+    """Other methods of ours that would be ``reproduced`` too, on the same data set, protocol and metric.
 
-    "method" or "method[setting]", joined by spaces, sorted. Another setting of the same method counts only in a
-    table that compares settings of that method (tables 8 and 9: the clipping norm).
+    They are "method" or "method[setting]", sorted and joined by spaces. Another setting of the same method only counts
+    in a table that compares settings of that method (tables 8 and 9: the clipping norm).
     """
     settings_compared = (*(cell[k] for k in KEY if k != "setting"),) in several_settings
     paper = paper_of(cell)
@@ -327,11 +328,11 @@ def _name(cell) -> str:
 
 
 def read_findings(*paths: Path) -> pd.DataFrame:
-    """The index of findings, by default those of all papers.
+    """The index of findings, by default of all papers.
 
-    The index of a paper says which findings speak of its cells, one of another paper's too; where that paper's folder
-    is not there, neither is the row. Raises ValueError for wrong columns, a bad pattern, or a row for any source and
-    any data set.
+    The index of a paper says which findings are about its cells. Such a finding may belong to another paper. If that
+    paper's folder does not exist, the row is left out. Raises ValueError for wrong columns, a bad pattern, or a row for
+    any source and any data set.
     """
     if paths:
         rows = [row for path in paths for row in _index(path)]
@@ -363,7 +364,7 @@ def _index(path: Path) -> list[dict[str, str]]:
 
 
 def finding_of(row: dict[str, Any], index: list[dict[str, str]]) -> str:
-    """Ids of the findings that speak of this cell and reading, joined by spaces."""
+    """The ids of the findings about this cell and reading, joined by spaces."""
     ids = [
         f["finding"]
         for f in index

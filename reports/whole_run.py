@@ -1,10 +1,10 @@
-"""A run of whole methods in experiments against the committed reference: every score row and every ledger row.
+"""The comparison of a run of whole methods with the committed reference: every score row and every ledger row.
 
-Scores agree within the tolerances of config/gates.yaml, status and cost as ``workflow.compare`` does them. Rows
-of the ledger have the same events, accountants and facts, and the same epsilon to the digits that the search for its
-noise keeps. If every committed cell of a method in an experiment was run, none restored, and all agree, its row of
-``runs.csv`` names the run's commit; so a run may be made in parts, on several days. What its fits cost can replace what
-is committed (:func:`costs`): the numbers are the same, and times of one run can be set beside one another.
+Scores must agree within the tolerances of config/gates.yaml, and status and cost as in ``workflow.compare``. Rows of
+the ledger must have the same events, accountants and facts, and the same epsilon up to the accuracy of the search for
+its noise. If every committed cell of a method in an experiment was run, none was restored and all agree, its row of
+``runs.csv`` gets the run's commit. So a run can be made in parts, on several days. The costs of its fits can replace
+the committed ones (:func:`costs`), because the numbers are the same and times of one run are comparable.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from workflow.committed import Entry, Reference
 from workflow.compare import DIFFERS, Number
 from workflow.score import MEASURED
 
-#: relative difference that rows are counted by, whatever their tolerances are.
+#: relative difference above which a number counts as far, whatever its tolerance is.
 SMALL = 1e-6
-#: what tells two rows of the ledger apart.
+#: columns that identify a row of the ledger.
 _KEY = ["cell", "event", "accountant"]
-#: columns that are compared by others: words, and the curve that a written bound's epsilon follows from.
+#: columns that are not compared: words, and the curve of a written bound, because its epsilon is compared.
 _WORDS = {"reason", "renyi_curve"}
 
 
 @dataclass
 class Agreement:
-    """What a run showed: ``good``, names of methods in experiments that agree; ``wrong``, a sentence per difference.
+    """The result of a comparison: ``good``, methods in experiments that agree; ``wrong``, a sentence per difference.
 
-    ``numbers``: how many were compared; ``far``: how many of them are more than ``SMALL`` from the committed ones,
-    relative to those above 1; ``alarms``: how many are outside their tolerance.
+    ``numbers`` were compared. ``far`` of them differ by more than ``SMALL`` from the committed ones, relative to those
+    above 1. ``alarms`` of them are outside their tolerance.
     """
 
     good: list[str] = field(default_factory=list)
@@ -61,11 +61,11 @@ def agree(
     known: Reference,
     epsilon_of: ledger.Accountant | None = None,
 ) -> Agreement:
-    """Compare the methods of an experiment of which ``scores`` has rows, and note those that agree in ``runs.csv``.
+    """Compare the methods of an experiment with rows in ``scores``, and note those that agree in ``runs.csv``.
 
-    A machine with other kernels than the committed scores were made with is noted nowhere: its tolerances are wider.
-    ``known``: the committed reference. Raises :class:`ReportError` for a run at another scale than full, with secret
-    noise, or of files that are no commit.
+    A machine whose numerical kernels differ from those of the committed scores has wider tolerances, so nothing is
+    noted. ``known`` is the committed reference. Raises :class:`ReportError` for a run at another scale than full, with
+    secret noise, or of files that are not those of a commit.
     """
     scale, noise = manifest.get("scale"), manifest.get("noise")
     if (scale, noise) != ("full", "public"):
@@ -93,9 +93,9 @@ def agree(
 
 
 def costs(experiment: str, scores: pd.DataFrame, methods: Collection[str], folder: Path = reference.FOLDER) -> int:
-    """Put what the fits of these methods took in a run (seconds, peak memory) into the committed rows of the same fits.
+    """Write the costs of these methods' fits in a run (seconds, peak memory) into the committed rows of the same fits.
 
-    Returns the number of rows. Only for pairs that agree (:func:`agree`).
+    Returns the number of rows. It is only for methods in experiments that agree (:func:`agree`).
     """
     old = committed.read(folder, experiment)
     took = {(r["cell"], r["split"]): r for r in scores[scores["seconds"] != ""].to_dict("records")}
@@ -112,7 +112,7 @@ def costs(experiment: str, scores: pd.DataFrame, methods: Collection[str], folde
 def _differences(
     entry: Entry, known: Reference, by_cell: Mapping[str, list[dict]], fits: Path, out: Agreement
 ) -> list[str]:
-    """What is missing of a method in an experiment, or which of its rows differ; counts its numbers in ``out``."""
+    """What a method in an experiment lacks, or which of its rows differ. Its numbers are counted in ``out``."""
     name, cells = "/".join(entry), known.entries[entry]
     if missing := [c.id for c in cells if c.id not in by_cell]:
         return [f"{name}: {len(cells) - len(missing)} of {len(cells)} cells were run; {missing[0]} was not"]
@@ -131,7 +131,7 @@ def _restored(path: Path) -> bool:
 
 
 def _of_ledger(cells: set[str], fits: Path, noted: pd.DataFrame, epsilon_of: ledger.Accountant | None) -> list[str]:
-    """Rows of the ledger of these cells that differ from the committed ones."""
+    """The rows of the ledger of these cells that differ from the committed ones."""
     fresh = ledger.build(fits, cells, epsilon_of).astype(object).fillna("").astype(str)
     mine = {tuple(r[k] for k in _KEY): r for r in fresh.to_dict("records")}
     theirs = {tuple(r[k] for k in _KEY): r for r in noted[noted["cell"].isin(cells)].to_dict("records")}

@@ -14,7 +14,7 @@ OVERLAP = 0.0  # the data sets are independent
 def split(
     name: str, protocol: str, n: int, index: int, authors_order: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Train and test rows of replicate ``index``. Raises ValueError where the table has no such replicate."""
+    """Train and test rows of replicate ``index``. Raises ValueError if the table has no such replicate."""
     block = TRAIN + TEST
     if n % block or not 0 <= index < n // block:
         raise ValueError(f"{protocol} of '{name}': replicate {index} of a table of {n} rows, {block} a replicate")

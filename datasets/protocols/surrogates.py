@@ -17,7 +17,7 @@ TEST = 2000
 def split(
     name: str, protocol: str, n: int, index: int, authors_order: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Train and test rows of block ``index``. Raises ValueError where the table has no such block."""
+    """Train and test rows of block ``index``. Raises ValueError if the table has no such block."""
     blocks = datasets.get(name).n_splits
     block = n // blocks
     if n % blocks or block <= TEST or not 0 <= index < blocks:

@@ -1,12 +1,12 @@
 """AdaSSP (Wang 2018, algorithm 2): noisy second moments of clipped rows, and the ridge solution that they allow.
 
-One implementation for every adapter. An adapter brings rows in some scale, the expected square of their columns and the
-prior's precision. It makes its own posterior of the result: a point, a Gaussian or a normal-inverse-gamma.
+All adapters share this implementation. An adapter provides rows in some scale, the expected square of their columns and
+the prior's precision. It makes its own posterior of the result: a point, a Gaussian or a normal-inverse-gamma.
 
-Against the printed AdaSSP: its three releases are one, the matrix of second moments, because the smallest eigenvalue of
-a noisy matrix is post-processing of that matrix; and the noise's norm is its expected one instead of a bound that holds
-with high probability (it sets a penalty, not the privacy). A row is clipped as a whole: its weight in the regression
-falls, its direction stays. The constants of the clip were chosen on synthetic rows.
+There are two differences from the printed AdaSSP. Its three releases are one, the matrix of second moments, because the
+smallest eigenvalue of a noisy matrix is post-processing of that matrix. The noise's norm is its expected one instead of
+a bound that holds with high probability, because it only sets a penalty, not the privacy. A row is clipped as a whole:
+its weight in the regression falls, and its direction stays. The constants of the clip were chosen on synthetic rows.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from privacy.budget import Budget, GaussianMechanism
 from privacy.ledger import Relation
 
 WHAT = "second moments of the clipped rows [x, 1, y]"
-#: of every adapter that takes the defaults of :class:`ClipRule`.
+#: for every adapter that takes the defaults of :class:`ClipRule`.
 CLIP_LEAK = Leak(
     LeakKind.TUNED,
     "on naval only: its test scores raised the question where rows should be clipped; the answer was chosen on "

@@ -56,7 +56,7 @@ class MeansInFrame(InFrame):
 class RegressionInFrame(InFrame):
     """Gaussian-mixture regression: a mixture for the joint of inputs and target, read as the target given the inputs.
 
-    The joint has the box [-3, 3]^(d + 1), as a density's has, so that a column has a standard deviation near 1. It is
+    The joint is scaled to [-3, 3]^(d + 1), as a density is, so that a column has a standard deviation near 1. It is
     a point estimate and has no theta of the linear model: prior and linear likelihood of the task are not used. A
     subclass gives ``fit_joint`` and has ``components`` among its settings.
     """

@@ -1,4 +1,4 @@
-"""How a method comes to rows scaled to [-1, 1] (``models.bounded``), and what that costs a private one."""
+"""The scaling of rows to [-1, 1] (``models.bounded``), and its privacy cost for a private method."""
 
 from __future__ import annotations
 

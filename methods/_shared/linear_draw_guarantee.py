@@ -1,13 +1,13 @@
-"""The cost of one exact draw of the weights of a linear regression, and the tempering that a budget asks for.
+"""The privacy cost of one exact draw of the weights of a linear regression, and the tempering for a budget.
 
 Relation: add or remove one row, the number of rows n public (it enters the bound as the largest number of rows). Rows
 x = [inputs, 1] with |x|^2 <= R2 and |y| <= 1. The draw is from
 
     N(m, A^-1),   A = a I + t X'X,   m = t A^-1 X'y,   t = power / v0,
 
-with a the prior precision of a weight and v0 a public noise variance: were the variance unknown, the likelihood of a
-row on the line would grow without bound as it goes to 0, and no order would have a finite Renyi divergence over all
-data.
+where a is the prior precision of a weight and v0 a public noise variance. If the variance were unknown, the likelihood
+of a row on the line would grow without bound as the variance goes to 0, and no order would have a finite Renyi
+divergence over all data.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ def largest_power(
 ) -> float:
     """The largest power <= 1 (to 0.1 %, from below) at which the draw fits beside ``spent``.
 
-    The cost grows with the power: t r^2, q and their range do. Raises ValueError where 1e-12 does not fit.
+    The cost grows with the power: t r^2, q and their range do. Raises ValueError if 1e-12 does not fit.
     """
     return _search(plain(spent), epsilon, delta, v0, a, norm2, n, True)
 
@@ -166,7 +166,7 @@ def smallest_strength(
 ) -> float:
     """The smallest factor >= 1 of the prior precision (to 0.1 %, from above) at which the draw fits beside ``spent``.
 
-    Raises ValueError where 1e12 does not fit.
+    Raises ValueError if 1e12 does not fit.
     """
     return 1.0 / _search(plain(spent), epsilon, delta, v0, a, norm2, n, False)
 

@@ -1,4 +1,4 @@
-"""Patches that break what several families share: kernels, descents, the scaling. See ``privacy.mutants``."""
+"""Patches that break code that several families share: kernels, descents, the scaling. See ``privacy.mutants``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many splits of a cell a method fits at one request."""
+"""The number of splits of a cell that a method fits in one request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows in blocks: what is made of the rows beside them stays small, however many there are."""
+"""Blocks of rows, so that arrays computed from the rows stay small, however many rows there are."""
 
 from __future__ import annotations
 
@@ -20,6 +20,11 @@ def total(term: Callable[..., np.ndarray], *arrays: np.ndarray, rows: int = ROWS
     for start in range(rows, len(arrays[0]), rows):
         found = found + term(*(a[start : start + rows] for a in arrays))
     return found
+
+
+def numbers(number: Callable[[np.ndarray], np.ndarray], x: np.ndarray, rows: int = ROWS) -> np.ndarray:
+    """``number(x)``, (n,), of a function that takes every row of x (n, d) for itself, made block by block."""
+    return np.concatenate([number(x[start : start + rows]) for start in range(0, max(len(x), 1), rows)])
 
 
 def each(image: Callable[[np.ndarray], np.ndarray], x: np.ndarray, rows: int = ROWS) -> np.ndarray:

@@ -1,8 +1,8 @@
 """Range checks for ``Settings.__post_init__``.
 
-Each names the first setting that is out of range: ValueError, ``WHO: NAME = VALUE; give ...``, where ``who`` is the
-method, or what several methods share. None changes a value. NaN, True and False are no numbers; 40.0, as a file may
-have it, is a whole number.
+Each check raises ValueError, ``WHO: NAME = VALUE; give ...``, for the first setting that is out of range. ``who`` is
+the method, or a name for several methods. No check changes a value. NaN, True and False do not count as numbers. 40.0
+counts as a whole number, because a file may contain it.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _is_number(value) -> bool:
 
 
 def _inside(interval: str) -> Callable[..., bool]:
-    """Is a value a number in the interval? NaN is in none."""
+    """Whether a value is a number in the interval. NaN is in none."""
     low, high = (float(end) for end in interval[1:-1].split(","))
     from_low, to_high = interval[0] == "[", interval[-1] == "]"
 

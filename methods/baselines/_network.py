@@ -189,7 +189,7 @@ def mean_square(network: Network, x: np.ndarray, y: np.ndarray) -> float:
 def hold_out(n: int, share: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Random row numbers (kept, held out); ``share`` of the rows is held out, at least one and never all.
 
-    Raises ValueError where n < 2 or share is not in (0, 1).
+    Raises ValueError if n < 2 or share is not in (0, 1).
     """
     if not 0 < share < 1:
         raise ValueError(f"validation share = {share}; give a number between 0 and 1")

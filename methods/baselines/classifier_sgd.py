@@ -1,4 +1,4 @@
-"""Point estimate of the classification network: what DP-SGD and Bayes by backprop are held against."""
+"""Point estimate of the classification network, with which DP-SGD and Bayes by backprop are compared."""
 
 from __future__ import annotations
 

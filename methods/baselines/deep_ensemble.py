@@ -1,7 +1,8 @@
-"""Positive control: an ensemble of networks, each trained from its own start with Adam and early stopping.
+"""Reference: an ensemble of networks, each trained from its own start with Adam and early stopping.
 
-A Bayesian method should come near it in error and log-likelihood. Deep ensembles with one noise variance a network
-(homoscedastic, as in the model) instead of a variance head, and without adversarial training. Gives no privacy.
+A Bayesian method should be close to it in error and log-likelihood. These are deep ensembles with one noise variance
+per network, homoscedastic as in the model, instead of a variance head, and without adversarial training. They give no
+privacy.
 """
 
 from __future__ import annotations

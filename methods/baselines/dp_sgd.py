@@ -1,4 +1,4 @@
-"""Yardstick of DP Bayes by backprop: DP-SGD on the same network, a point estimate."""
+"""Baseline of DP Bayes by backprop: DP-SGD on the same network, a point estimate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Yardstick: one Gaussian, private. A private mixture that does not beat it is of no use."""
+"""Baseline: one private Gaussian. A private mixture that does not beat it is of no use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Positive control: the exact conjugate posterior. No privacy; its coverage error must sit at the floor."""
+"""Reference: the exact conjugate posterior, without privacy. Its coverage error must be what chance alone gives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Yardstick: logistic regression with an L2 penalty that cross-validation on the training rows chooses. Not private."""
+"""Baseline: logistic regression with an L2 penalty that cross-validation on the training rows chooses. Not private."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Yardstick: the regularised logistic fit, released with Gaussian noise (output perturbation)."""
+"""Baseline: the regularised logistic fit, released with Gaussian noise (output perturbation)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Negative control: the mean and the variance of the training targets, whatever the inputs.
+"""Trivial baseline: the mean and the variance of the training targets, whatever the inputs are.
 
-A method that does not beat it has learned nothing from the inputs. Gives no privacy.
+A method that does not beat it has learned nothing from the inputs. It gives no privacy.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class PredictMean(Method):
         """None: there is nothing to set."""
 
     def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Raises ValueError where the targets do not differ: their variance would be 0."""
+        """Raises ValueError if the targets do not differ: their variance would be 0."""
         if task.n < 2 or np.ptp(task.y) == 0:
             raise ValueError(
                 f"{task.name}: predict_mean needs at least 2 rows with different targets, got {task.n} row(s)"

@@ -1,6 +1,6 @@
-"""Yardstick: linear regression with a ridge penalty chosen by leave-one-out on the training rows.
+"""Baseline: linear regression with a ridge penalty chosen by leave-one-out on the training rows.
 
-A network that does not reach it is of no use on that data set. Gives no privacy.
+A network that is worse is of no use on that data set. It gives no privacy.
 """
 
 from __future__ import annotations

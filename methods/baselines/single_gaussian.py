@@ -1,4 +1,4 @@
-"""Yardstick: one Gaussian. A mixture that does not beat it has learned no cluster."""
+"""Baseline: one Gaussian. A mixture that does not beat it has learned no cluster."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ class DPEMCorrected(Method):
             raise ValueError("dp_em_corrected: the budget states no (epsilon, delta) and no noise_multiplier above 0")
 
     def _noise_multiplier(self, s: Settings, budget: Budget) -> float:
-        """Of each release of moments: what the budget leaves after the scaling, or what it states."""
+        """The noise multiplier per release of moments: what the budget leaves after the scaling, or what it states."""
         from privacy.scaling import remaining_noise_multiplier
 
         if budget.epsilon is None or budget.delta is None:

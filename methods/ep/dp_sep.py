@@ -73,7 +73,7 @@ class DPSEP(Method):
         )  # fmt: skip
 
     def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Raises ValueError where the budget states no noise multiplier."""
+        """Raises ValueError if the budget states no noise multiplier."""
         mixture = task.model.kind == "mixture_of_gaussians"
         if task.n < 1:
             raise ValueError(f"dp_sep: {task.name} has 0 training rows; give at least 1")

@@ -73,7 +73,7 @@ def schedule(
     Derivation. The state N theta_f moves as N theta_f <- (1 - rho) N theta_f + rho (S + C sigma z) / q, where S is the
     clipped sum over the batch and z standard normal. After K steps a share 1 - (1 - rho)^K of the data has been
     absorbed and the rest of the (arbitrary) start is left, so rho = 1 - exp(-E_FOLDS / K) absorbs 1 - exp(-E_FOLDS)
-    whatever K is. (Equation 5 with gamma = 1 is rho = 1 / N^2 for one row a step: 40 / N of the data in 40 epochs.)
+    whatever K is. (Equation 5 with gamma = 1 is rho = 1 / N^2 for one row per step: 40 / N of the data in 40 epochs.)
     The noise in N theta_f is then a geometric sum with standard deviation
 
         C (sigma / q) r,    r^2 = rho (1 - (1 - rho)^(2K)) / (2 - rho),

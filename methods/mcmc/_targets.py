@@ -25,6 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit, log_expit
 
+from methods._shared import row_blocks
 from methods._shared.logistic_gaussian.centred import Centre
 from models.unconstrained import inverse_softplus
 
@@ -191,13 +192,14 @@ class Linear(Residuals):
     """f = w . [x - centre, 1]; w | v ~ N(0, v (p K)^-1), K as the centring makes it; rows in the box."""
 
     def __init__(self, x: np.ndarray, y: np.ndarray, centre: Centre, model, n: int):
-        self.x = np.column_stack([x - centre.mean, np.ones(len(x))])
+        self.x = np.ones((len(x), x.shape[1] + 1))
+        np.subtract(x, centre.mean, out=self.x[:, :-1])
         self.y, self.centre, self.n = np.array(y, dtype=np.float64), centre, len(x)
         self.precision, self.shape, self.rate = centre.prior(model.precision), model.shape, model.scale
         d = x.shape[1]
         spread = math.sqrt(max(float(np.square(centre.sd).mean()), 1e-6))
         self._entry = np.append(np.full(d, 1.0 / spread), 1.0)  # scale of the weights over sqrt(v)
-        self._squares = np.einsum("nd,nd->n", self.x * self._entry, self.x * self._entry)
+        self._squares = row_blocks.numbers(lambda u: np.einsum("nd,nd->n", u * self._entry, u * self._entry), self.x)
         self.size = Size(
             n, d + 2, d + 2.0, float(np.linalg.norm(self.precision * np.outer(self._entry, self._entry), 2)),
             2.0 * math.sqrt(d + 2.0),

@@ -1,11 +1,11 @@
-"""One exact draw from a tempered logistic posterior on scaled inputs: its cost under add/remove, and how it is made.
+"""One exact draw from a tempered logistic posterior on scaled inputs: its privacy cost under add/remove, and the draw.
 
 The distribution is p(theta) proportional to exp(-power sum_i l_i(theta) - precision |theta|^2 / 2), rows z = (2 y - 1)
-[x, 1] of norm at most c = sqrt(D), since every scaled number is in [-1, 1]. Rows over c with c theta for theta are
-rows of norm at most 1 with the same margins: nothing else depends on that scale.
+[x, 1] of norm at most c = sqrt(D), since every scaled number is in [-1, 1]. Rows divided by c, with c theta instead of
+theta, have norm at most 1 and the same margins. Nothing else depends on that scale.
 
-Relation: add or remove one row, with n public: power and precision are functions of public numbers, so that neighbours
-have the same. All statements are for EXACT samples, as in ``methods.posterior_sampling._logistic.guarantee``.
+Relation: add or remove one row, with n public. Power and precision are functions of public numbers, so they are the
+same for neighbours. All statements are for EXACT samples, as in ``methods.posterior_sampling._logistic.guarantee``.
 """
 
 from __future__ import annotations

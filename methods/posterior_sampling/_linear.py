@@ -8,6 +8,7 @@ import math
 import numpy as np
 
 from methods._shared import linear_draw_guarantee as guarantee
+from methods._shared import row_blocks
 from methods._shared.frames import InFrame
 from methods.contract import Apart, Counterpart, Diverged, Fit, MethodError
 from models.linear_regression import LinearGaussian, with_bias
@@ -45,7 +46,7 @@ class LinearPosteriorDraw(InFrame):
     def fit_unit(self, task: Task, settings, budget: Budget, rng: np.random.Generator) -> Fit:
         """One draw, which is the mechanism itself and so uses ``rng``.
 
-        Raises ValueError for a budget without epsilon and delta, MethodError where no tempering fits it.
+        Raises ValueError for a budget without epsilon and delta, MethodError if no tempering fits it.
         """
         if budget.epsilon is None or budget.delta is None:
             raise ValueError(f"{self.name}: the budget states no epsilon and delta; give both")
@@ -58,9 +59,15 @@ class LinearPosteriorDraw(InFrame):
             raise MethodError(f"{task.name}: {why}") from why
         t, a = power / v0, a * strength
         budget.spend(guarantee.draw_event(t, a, norm2, n))
-        design = with_bias(task.x)
-        factor = np.linalg.cholesky(a * np.eye(d + 1) + t * design.T @ design)
-        mean = np.linalg.solve(factor.T, np.linalg.solve(factor, t * design.T @ task.y))
+
+        def moments(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+            design = with_bias(x)
+            weighted = t * design.T
+            return np.column_stack([weighted @ design, weighted @ y])
+
+        found = row_blocks.total(moments, task.x, task.y)
+        factor = np.linalg.cholesky(a * np.eye(d + 1) + found[:, :-1])
+        mean = np.linalg.solve(factor.T, np.linalg.solve(factor, found[:, -1]))
         w = mean + np.linalg.solve(factor.T, rng.standard_normal(d + 1))
         if not np.isfinite(w).all():
             raise Diverged(f"{task.name}: the draw is not finite; check the rows")

@@ -1,4 +1,4 @@
-"""Yardstick: differentially private linear regression. A private network that does not beat it is of no use."""
+"""Baseline: differentially private linear regression. A private network that does not beat it is of no use."""
 
 from __future__ import annotations
 

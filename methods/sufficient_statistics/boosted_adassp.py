@@ -1,4 +1,4 @@
-"""Yardstick: BoostedAdaSSP, linear regression by rounds on clipped residuals with one private second-moment matrix."""
+"""Baseline: BoostedAdaSSP, linear regression by rounds on clipped residuals with one private second-moment matrix."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from methods._shared import adassp
+from methods._shared import adassp, row_blocks
 from methods._shared.conjugate_linear import release
 from methods._shared.frames import left_for
 from methods._shared.settings_checks import positive, whole
@@ -108,12 +108,12 @@ def part(whole: float, share: float) -> float:
 def shortened(u: np.ndarray, y: np.ndarray, norm: float) -> Rows:
     """Rows u (n, p) and targets (n,) times min(1, norm / |u|): |u| <= ``norm``. A row that is not finite becomes 0.
 
-    A row depends on itself alone.
+    A row depends on itself alone. u is changed in place, so that of many rows no further copy is made.
     """
     good = np.isfinite(u).all(axis=1) & np.isfinite(y)
-    u, y = np.where(good[:, None], u, 0.0), np.where(good, y, 0.0)
-    factor = np.minimum(1.0, norm / np.maximum(np.linalg.norm(u, axis=1), 1e-300))
-    u *= factor[:, None]  # in place: of many rows no further copy is made
+    u[~good], y = 0.0, np.where(good, y, 0.0)
+    factor = np.minimum(1.0, norm / np.maximum(row_blocks.numbers(lambda v: np.linalg.norm(v, axis=1), u), 1e-300))
+    u *= factor[:, None]
     return Rows(u, y * factor)
 
 

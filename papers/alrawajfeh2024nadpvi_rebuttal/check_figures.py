@@ -29,7 +29,7 @@ from reports.tables import dataset_title, method_title
 
 
 def priors(folder: Path, name: str, table: pd.DataFrame, printed: Printed) -> Figure | None:
-    """Coverage error of one trace read under other priors, a panel a data set, a row a variant."""
+    """Coverage error of one trace under different priors, with a panel per data set and a row per variant."""
     if table.empty:
         return skip(name, "no table of priors")
     table = table.assign(method="na_dpvi", row=table["variant"])
@@ -104,7 +104,7 @@ def tables_of(extra: Path, config: dict[str, Any], what: str) -> pd.DataFrame:
 
 
 def _rows(stem: Path, table: pd.DataFrame, printed: Printed, base: bool) -> None:
-    """A panel a data set, a dot for each ``row``, with the published number of its cell; saved under ``stem``.
+    """A panel per data set, a dot for each ``row``, with the published number of its cell; saved under ``stem``.
 
     ``base``: the first row is what the others are compared with.
     """

@@ -1,4 +1,4 @@
-"""How far the coverage of NA-DPVI hangs on its priors and on the reference points, and what a coverage error can see.
+"""The effect of priors and reference points on the coverage of NA-DPVI, and the power of a coverage error.
 
     python -m workflow.extra alrawajfeh2024nadpvi_rebuttal na_dpvi_priors_gamma_exponential.csv --scale full
 
@@ -8,8 +8,8 @@ the config says of what:
 
 ``priors``      the traces of one cell of ``na_dpvi`` (setting ``priors_of``) read under other priors
 ``controls``    the exact posterior with its standard deviations multiplied (``control_widths``)
-``references``  cells of ``references_of`` with reference points about their own centre, the mean of the prior or a
-                draw from it: a posterior much narrower than its error is seen as such from its own centre only
+``references``  cells of ``references_of`` with reference points around their own centre, the mean of the prior or a
+                draw from it. A posterior much narrower than its error is detected only from its own centre
 """
 
 from __future__ import annotations

@@ -190,7 +190,7 @@ def coverage(
 
 
 def reliability(scores: pd.DataFrame) -> pd.DataFrame:
-    """Calibration curves: a row a cell and bin.
+    """Calibration curves, with one row per cell and bin.
 
     Columns: dataset, method, setting, bin, runs (those that have rows in the bin), predicted, fraction, fraction_sd,
     error (fraction - predicted), error_sd; means and standard deviations (ddof = 1) over the runs.

@@ -1,4 +1,4 @@
-"""What the figures of NA-DPVI share: dots with intervals, axes."""
+"""Shared parts of the figures of NA-DPVI: dots with intervals, axes."""
 
 from __future__ import annotations
 

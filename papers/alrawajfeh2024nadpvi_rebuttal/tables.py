@@ -76,7 +76,7 @@ def build(run: Run) -> Tables:
 
 
 def coverage_frame(scores: pd.DataFrame, datasets: Sequence[str]) -> pd.DataFrame:
-    """One row a cell, data sets in the order given, methods by ``ORDER``.
+    """One row per cell, data sets in the order given, methods by ``ORDER``.
 
     Columns: the five of ``CELL``, rmse, redraws, sd, low, high, floor, floor_upper, n (data sets), planned (those
     that the cell has), claimed (epsilon of the label), epsilon, delta, relation, accountant, status, reason.
@@ -118,7 +118,7 @@ def rank(method: str, setting: str) -> tuple:
 def coverage_table(
     scores: pd.DataFrame, name: str, scale: str, title: str, datasets: Sequence[str], model: dict[str, Any]
 ) -> tuple[Table, pd.DataFrame] | None:
-    """A block a data set, a row a cell: coverage error with interval and floor, and the guarantee that it has."""
+    """A block per data set, a row per cell: coverage error with interval and floor, and the guarantee that it has."""
     long = coverage_frame(scores, datasets)
     if long["rmse"].isna().all():
         return None
@@ -169,7 +169,7 @@ def _cost(r: dict[str, Any], footnotes: Footnotes, model: dict[str, Any]) -> lis
 
 
 def _spent(long: pd.DataFrame) -> list[str]:
-    """What the noise multipliers of a claimed epsilon cost, where that differs from the claim by 1 % or more."""
+    """The epsilon of the noise multipliers of a claimed epsilon, if it differs from the claim by 1 % or more."""
     told = []
     known = long[(long["claimed"] != "") & (long["relation"] == "add_remove")]
     for claimed, part in sorted(known.groupby("claimed"), key=lambda pair: natural(pair[0])):
@@ -183,10 +183,10 @@ def _spent(long: pd.DataFrame) -> list[str]:
 def calibration_table(
     scores: pd.DataFrame, name: str, scale: str, title: str, model: dict[str, Any]
 ) -> tuple[Table, pd.DataFrame] | None:
-    """A block a claimed epsilon, a row a cell: calibration by three definitions, test scores, guarantee.
+    """One block per claimed epsilon, one row per cell: calibration by three definitions, test scores, guarantee.
 
-    ``model``: of the config. Where its scaling is "paid", inputs are standardised by moments that were estimated from
-    epsilon, which is no leak.
+    ``model``: of the config. If its scaling is "paid", inputs are standardised by moments that were estimated from the
+    budget, which is not a leak.
     """
     long = summarise(scores)
     long = long[long["metric"].isin(CALIBRATION) | (long["status"] != "ok")]
@@ -231,7 +231,7 @@ def _scored(r: dict[str, Any] | None, digits: int, footnotes: Footnotes) -> Entr
 def check_table(
     scores: pd.DataFrame, name: str, scale: str, title: str, datasets: Sequence[str]
 ) -> tuple[Table, pd.DataFrame] | None:
-    """The exact draws against NUTS, a row a cell of ``na_dpvi_nuts``: the worst of its splits, and their median."""
+    """The exact draws compared with NUTS, one row per cell of ``na_dpvi_nuts``: the worst split and the median."""
     kept = scores[(scores["method"] == "na_dpvi_nuts") & (scores["status"] == "ok") & scores["metric"].isin(CHECK)]
     if kept.empty:
         return None

@@ -68,7 +68,7 @@ def build(run: Run) -> list[Figure]:
 
 
 def means(scores: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """One row a cell: method, label, epsilon of the budget, of the ledger, mean, sd, n, half of the 95 % interval."""
+    """One row per cell: method, label, epsilon of the budget, of the ledger, mean, sd, n, half of the 95 % interval."""
     ok = scores[(scores["status"] == "ok") & (scores["metric"] == metric)]
     rows = []
     for (method, setting), group in ok.groupby(["method", "setting"], sort=False):
@@ -228,7 +228,7 @@ def curves(folder: Path, path: Path) -> Figure | None:
 
 
 def _table(path: Path) -> pd.DataFrame:
-    """A table of ``classifier_curves`` with label and budget apart; empty where there is none."""
+    """A table of ``classifier_curves`` with label and budget apart; empty if there is none."""
     if not path.is_file():
         return pd.DataFrame()
     table = pd.read_csv(path, keep_default_na=False)

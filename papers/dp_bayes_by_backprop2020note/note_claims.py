@@ -1,4 +1,4 @@
-"""What the note on DP Bayes by backprop (May 2020) states and what can be computed about it: three tables, no data set.
+"""Statements of the note on DP Bayes by backprop (May 2020), compared with computations: three tables, no data set.
 
     python -m workflow.extra dp_bayes_by_backprop2020note bbb_accounting.csv
 
@@ -234,10 +234,10 @@ def same_bound(table: pd.DataFrame) -> Row:
 
 
 def updates(gradients: pd.DataFrame) -> list[Row]:
-    """Is the mean of the update the gradient of the objective, within the margin ``UNBIASED``?
+    """Whether the mean of the update is the gradient of the objective, within the margin ``UNBIASED``.
 
-    Yes where every interval of 95 % lies within the margin; no where one of 1 - 5 % / 4 lies outside of it (four rho);
-    else unclear.
+    "yes" if every 95 % interval lies within the margin, "no" if one interval of level 1 - 5 % / 4 lies outside of it
+    (there are four rho), otherwise "unclear".
     """
     out = []
     for name, unit in (("rho", "in units of s' / s"), ("mu", "for an exact -1")):

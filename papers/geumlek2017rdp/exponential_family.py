@@ -2,12 +2,12 @@
 
     python -m workflow.extra geumlek2017rdp rdp_figure1.csv
 
-All parameters stand under ``extra_settings`` of the config. Divergences and log-likelihoods are in nats.
+All parameters are in ``extra_settings`` of the config. Divergences and log-likelihoods are in nats.
 
 ``rdp_figure1.csv``: Renyi epsilon of one draw at every order below the asymptote (figure 1); ``kind`` "curve" (dense)
 or "grid" (the orders of the config).
 
-``rdp_figure2_kl.csv``: KL(posterior || law of the release) (figure 2 a, b); rows with epsilon 0 and inf are limits.
+``rdp_figure2_kl.csv``: KL(posterior || distribution of the release), figure 2 a, b. Epsilon 0 and inf are limits.
 
 ``rdp_figure2_heldout.csv``: minus log-likelihood of held-out trials (figure 2 c, d, appendix A.2): exact mean and
 standard deviation beside those of independent repetitions, which draw by the functions that the methods draw by.
@@ -69,7 +69,7 @@ _POINT = 1e14
 
 @dataclass(frozen=True)
 class Release:
-    """One mechanism at one budget: ``r_or_m`` (NaN for none), and what its law follows from."""
+    """One mechanism at one budget: ``r_or_m`` (NaN for none), and the parameters of its distribution."""
 
     method: str
     reading: str
@@ -136,7 +136,7 @@ def figure1(s: dict[str, Any]) -> list[dict]:
 
 
 def figure2_kl(s: dict[str, Any]) -> list[dict]:
-    """KL(posterior || law of the release) given the one data set of the figure."""
+    """KL(posterior || distribution of the release) given the data set of the figure."""
     prior, n, k = tuple(s["prior"]), s["n"], s["successes"]
     rows = []
     for order in s["figure2_orders"]:
@@ -183,7 +183,7 @@ def heldout_draws(
 
 
 def suprema(s: dict[str, Any]) -> list[dict]:
-    """What three short cuts state, the exact supremum, and every neighbour tried."""
+    """The bounds of three shortcuts, the exact supremum, and the supremum by brute force over all neighbours."""
     rows = []
     for check, stated in (("corollary_2", exact.corollary_2), ("corners_only", exact.corners_only)):
         for case in s["suprema"][check]:

@@ -108,8 +108,10 @@ def small_epsilon(kl: pd.DataFrame, prior: tuple[float, float], n: int, successe
 
 
 def corollary_2(suprema: pd.DataFrame) -> list[Row]:
-    """Is the maximum over the pairs the supremum? Printed: the pairs that the corollary names. Corrected: those of them
-    that data sets have."""
+    """Whether the maximum over the corollary's pairs is the supremum.
+
+    Printed: all pairs that it names. Corrected: the pairs that belong to data sets.
+    """
     here = suprema[suprema["check"] == "corollary_2"]
     exact = np.abs(here["exact"] / here["brute_force"] - 1) < 1e-9
     covers = here["stated"] >= here["exact"] * (1 - 1e-9)

@@ -1,20 +1,20 @@
-"""One weight: the exact posterior, and the law of the sampler's draws, both by numerical integration.
+"""One weight: the exact posterior and the distribution of the sampler's draws, both by numerical integration.
 
-The rows are numbers z_i, so the posterior is a density on a line and its quantiles are integrals. The law of what
-``sampler`` draws is one, too. Write r_t for the density of the run after t trajectories relative to the target. A
-trajectory (fresh momentum, step of random length, leapfrog, Metropolis) is a Markov kernel K that is reversible with
-respect to the target, hence r_t = K r_{t-1}, an expectation over momentum and step length at a point where the run
-would START:
+The rows are numbers z_i, so the posterior is a density on a line and its quantiles are integrals. So is the
+distribution of the draws of ``sampler``. Write r_t for the density of the run after t trajectories relative to the
+target. A trajectory (fresh momentum, step of random length, leapfrog, Metropolis) is a Markov kernel K that is
+reversible with respect to the target. Hence r_t = K r_{t-1}, an expectation over momentum and step length at a point
+where the run would START:
 
     r_t(u) = E[a r_{t-1}(q) + (1 - a) r_{t-1}(u)],   q: end of the trajectory from u, a: its acceptance probability,
 
 and r_0 is the density of the Laplace approximation over that of the target. (Proof: K is self-adjoint in L2 of the
 target, so E_target[f K r] = E_target[r K f], which is the mean of f one trajectory after a start of density r.) The
-momentum is integrated by Gauss-Hermite, the step by Gauss-Legendre nodes, log r_t is a cubic spline on a grid. The
-dynamics are written down here a second time, so that draws can be held against them.
+momentum is integrated by Gauss-Hermite, the step by Gauss-Legendre nodes, and log r_t is a cubic spline on a grid. The
+dynamics are implemented here a second time, so that draws can be compared with them.
 
-Where the prior is weak, the wall of a separable posterior throws trajectories about and the nodes do not follow:
-``error`` says how far the result is from a density, and from the same at half as many nodes.
+If the prior is weak, a separable posterior has a wall that makes trajectories too irregular for the nodes. ``error``
+says how far the result is from a density, and from the result with half as many nodes.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Law:
 
     @property
     def known(self) -> bool:
-        """Is ``error`` at most a tenth of the distance, or below 1e-6?"""
+        """Whether ``error`` is at most a tenth of the distance, or below 1e-6."""
         return bool(self.error <= max(0.1 * self.distance, 1e-6))
 
     def exact_cdf(self, at: np.ndarray) -> np.ndarray:
@@ -92,7 +92,7 @@ class Law:
 
 
 def law(z: np.ndarray, target: Target, plan: Plan | None = None, cover: np.ndarray = _NOWHERE) -> Law:
-    """The laws given signed rows z (n, 1); the ball of ``target`` is ignored. The grid reaches all of ``cover``.
+    """The distributions given signed rows z (n, 1), without the ball of ``target``. The grid covers all of ``cover``.
 
     Raises ValueError for rows of more than one column, ``methods.contract.Diverged`` as the sampler does.
     """
@@ -151,15 +151,15 @@ def _law(z, target: Target, plan: Plan, cover: np.ndarray, points: int, width: f
 
 
 def neighbours(z: np.ndarray, other: np.ndarray, target: Target, plan: Plan | None = None) -> tuple[Law, Law]:
-    """The laws of two data sets, each on a grid that reaches as far as the other's."""
+    """The distributions for two data sets, each on a grid that reaches as far as the other's."""
     ends = [_law(rows, target, Plan(1, 1), _NOWHERE, 3, 1.0, 2, 1).w[[0, -1]] for rows in (z, other)]
     return law(z, target, plan, ends[1]), law(other, target, plan, ends[0])
 
 
 def _grid(energy, points: int, width: float, cover: np.ndarray) -> np.ndarray:
-    """Whitened grid: where the target, its Laplace approximation or a trajectory from it has any mass to speak of.
+    """A whitened grid where the target, its Laplace approximation or a trajectory from it has relevant mass.
 
-    Beyond that, where the law is smooth, up to ``cover`` in steps that grow.
+    Beyond that the distribution is smooth, and the grid goes up to ``cover`` in growing steps.
     """
     floor = float(energy(np.zeros(1))[0])
     height = max(floor + DEPTH, float(energy(np.array([-REACH, REACH])).max()))
@@ -186,10 +186,10 @@ def _cumulative(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def hidden(law: Law, other: Law, epsilon: float, *, drawn: bool) -> float:
-    """Smallest delta at which two laws are (epsilon, delta)-indistinguishable, both ways.
+    """The smallest delta at which two distributions are (epsilon, delta)-indistinguishable in both directions.
 
     The integral of (p - e^epsilon q)_+ (Balle & Wang 2018), of the larger direction. ``drawn``: of the draws, else of
-    the targets. The normalisation error of a law (``Law.error``) enters as it is.
+    the targets. The normalisation error of a distribution (``Law.error``) is included unchanged.
     """
     return _hidden(*_both(law, other, drawn), epsilon)
 

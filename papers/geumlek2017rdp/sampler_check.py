@@ -1,19 +1,20 @@
-"""The one-run-a-draw sampler of logistic posteriors against long chains of another sampler, on 12 fixed posteriors.
+"""The sampler of logistic posteriors, with one run per draw, compared with long chains of NUTS on 12 fixed posteriors.
 
     python -m workflow.extra geumlek2017rdp rdp_sampler_abalone.csv
 
 The guarantees of the released draws are for exact samples. 12 posteriors of split 0 (``LAWS``) span the range that the
 experiment draws from. On each: 200 independent draws of ``methods._shared.logistic.sampler``, and four chains of the
 No-U-Turn sampler (NumPyro), with their R-hat and effective sample sizes. Columns mean_z, variance_z and energy_z are
-differences in standard errors: the largest over the coordinates for the first two. ``limit_z`` is what they would stay
-below with probability of about 1 - 1 / 1000 were both laws equal (Bonferroni over all coordinates, normal tails; the
-variance of 200 draws has a heavier one, so it is exceeded somewhat more often). A posterior above the limit is checked
-once more, with other random numbers and ten times the draws, and both rows stay: chance goes away, an error grows.
+differences in standard errors: the largest over the coordinates for the first two. If both distributions were equal,
+they would stay below ``limit_z`` with probability of about 1 - 1 / 1000. That is a Bonferroni limit over all
+coordinates with normal tails. The variance of 200 draws has a heavier tail, so it is exceeded somewhat more often. A
+posterior above the limit is checked once more, with other random numbers and ten times the draws, and both rows are
+kept. Then a chance deviation disappears, and an error grows.
 
-Posteriors that an interrupted run has finished are kept beside the output and not done again.
+Finished posteriors of an interrupted run are stored next to the output and not computed again.
 
-How far the draws are from exact ones, and what that adds to delta, where these chains say little: ``separable``, and
-``common_tasks.sampler_distance``.
+``separable`` and ``common_tasks.sampler_distance`` measure the distance of draws from exact ones, and what it adds to
+delta, in cases where these chains say little.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ COLUMNS = (
 
 
 def check(cell: Cell, z: np.ndarray, n: int, count: int = DRAWS, chains=(CHAINS, WARMUP, SAMPLES)) -> dict:
-    """One row of the table: the law of ``cell`` given signed rows z (n, d), by ``count`` draws."""
+    """One row of the table: the posterior of ``cell`` given signed rows z (n, d), by ``count`` draws."""
     method = contract.get(cell.method)
     budget = cell.build_budget().open(np.random.default_rng(0))
     target: Target = method.release(cell.build_model(), n, cell.build_settings(), budget).target
@@ -106,7 +107,7 @@ def check(cell: Cell, z: np.ndarray, n: int, count: int = DRAWS, chains=(CHAINS,
 
 
 def above(row: dict) -> bool:
-    """Is one of the differences above the limit?"""
+    """Whether one of the differences is above the limit."""
     return max(row[k] for k in ("mean_z", "variance_z", "energy_z")) > row["limit_z"]
 
 

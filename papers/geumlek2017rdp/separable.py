@@ -1,14 +1,14 @@
-"""How far the released draws of logistic posteriors are from exact ones where one side of the posterior is a wall.
+"""The distance of released draws of logistic posteriors from exact ones if one side of the posterior is a wall.
 
     python -m workflow.extra geumlek2017rdp sampler_separable.csv
 
 The posteriors are those of n equal rows of one column and class, the worst case for a sampler that starts at a
 Gaussian: one side is a wall, the other the prior's tail. Exact distribution, quantiles, and the distribution of the
-draws by quadrature (``one_weight``): ``tv_low`` and ``tv_high`` are that distance -+ its error; where quadrature does
-not follow, the interval of the draws' Kolmogorov distance and the distance of the run's start take their place
-(``tv_by``). ``law_p``: Kolmogorov-Smirnov p-value of the draws against the distribution computed for them. ``delta_*``
-and ``epsilon_*``: what one flipped label can show at most, at the ledger's epsilon and at ``delta``, of exact draws and
-of the program's (blank where quadrature does not follow). The other columns: ``evaluation.sampler_distance``.
+draws are by quadrature (``one_weight``). ``tv_low`` and ``tv_high`` are their distance -+ its error. If quadrature
+fails, they are the interval of the draws' Kolmogorov distance and the distance of the run's start (``tv_by``).
+``law_p``: Kolmogorov-Smirnov p-value of the draws against the distribution computed for them. ``delta_*`` and
+``epsilon_*``: the largest effect of one flipped label, at the ledger's epsilon and at ``delta``, for exact draws and
+for the sampler's (blank if quadrature fails). The other columns: ``evaluation.sampler_distance``.
 """
 
 from __future__ import annotations

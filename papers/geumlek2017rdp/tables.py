@@ -106,7 +106,7 @@ def _scores(rows: list[dict[str, Any]], footnotes: Footnotes) -> Entry:
 
 
 def sampler_table(extra: Path, names: list[str], scale: str) -> tuple[Table, pd.DataFrame] | None:
-    """The check of the logistic sampler against long chains, a block per data set; None where there is none."""
+    """The check of the logistic sampler against long chains, a block per data set; None if there is none."""
     long = sampler_tables.stacked(extra, [n for n in names if n.startswith("rdp_sampler_")])
     if long is None:
         return None

@@ -49,7 +49,7 @@ def _eigen(moments: Moments) -> tuple[np.ndarray, np.ndarray]:
 
 
 def exact(moments: Moments) -> Posterior:
-    """Raises ValueError where there is no posterior."""
+    """Raises ValueError if there is no posterior."""
     if why := obstacle(moments):
         raise ValueError(f"no posterior: the released moments have a {why}")
     values, vectors = np.linalg.eigh(moments.gram)

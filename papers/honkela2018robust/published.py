@@ -28,7 +28,7 @@ def numbers(folder: Path = HERE) -> pd.DataFrame:
 
 
 def multiples(folder: Path = HERE) -> list[dict[str, str]]:
-    """Those that were searched on the simulated half: two numbers per setting."""
+    """The multiples that were searched on the simulated half: two numbers per setting."""
     rows = table(folder / "thresholds.csv", ["table", "n", "d", "epsilon", "omega_x", "omega_y"])
     out = []
     for name, of in MULTIPLES.items():

@@ -55,7 +55,7 @@ def symmetric(upper: np.ndarray) -> np.ndarray:
 
 
 def size(d: int) -> int:
-    """How many numbers a release has."""
+    """The number of values in a release."""
     return d * (d + 1) // 2 + d + 1
 
 

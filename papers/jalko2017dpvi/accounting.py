@@ -1,8 +1,8 @@
-"""What a fit of the authors' code costs: the rules that the authors' code prints by, and bounds for the sampling that
-it does.
+"""The privacy cost of a fit of the authors' code: the rules by which it prints epsilon, and bounds for its sampling.
 
-A step releases a sum of clipped vectors with noise of sigma times the replace sensitivity 2 C, so below one unit is 2
-C and the noise has the standard deviation sigma. T steps, each with B of n rows (kappa = B/n, up to rounding).
+A step releases a sum of clipped vectors with noise of sigma times the replace-one sensitivity 2 C. So below, one unit
+is 2 C, and the noise has standard deviation sigma. There are T steps, each with B of n rows (kappa = B/n, up to
+rounding).
 
 Rules of the authors' code: :func:`moments` and :func:`advanced_composition`. Bounds, replace-one:
 
@@ -40,7 +40,7 @@ Curve = Callable[[np.ndarray], np.ndarray]
 
 
 def log_moment(order: int, sigma: float, kappa: float) -> float:
-    """ln E over z ~ N(0, sigma^2) of ((1 - kappa) + kappa N(z; 1) / N(z; 0))^(order + 1), one step."""
+    """The log moment of a step: ln E over z ~ N(0, sigma^2) of ((1 - kappa) + kappa N(z; 1) / N(z; 0))^(order + 1)."""
     k, j = order + 1, np.arange(order + 2)
     choose = gammaln(k + 1) - gammaln(j + 1) - gammaln(k - j + 1)
     return float(logsumexp(choose + (k - j) * math.log1p(-kappa) + j * math.log(kappa) + j * (j - 1) / (2 * sigma**2)))

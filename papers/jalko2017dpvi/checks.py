@@ -1,4 +1,4 @@
-"""What else the findings rest on; each is one small table.
+"""Further small tables for the findings.
 
 ``delta``      what the source's delta allows on tables of this size
 ``epsilons``   every cell's budget: as the authors' code prints it, and by bounds for the sampling that it does
@@ -6,7 +6,7 @@
 ``direction``  accuracy beside what it does not see: length of the mean, standard deviations, log-likelihood
 ``sgld``       DP-SGLD as the comparison's program runs it, without its noise, and a sound one at DPVI's true budgets
 ``coding``     Adult's cells with other codings of its nominal columns
-``sequences``  does it matter that all runs of the authors' code share one sequence of draws?
+``sequences``  the effect of sharing one sequence of draws among all runs, as the authors' code does
 """
 
 from __future__ import annotations
@@ -246,8 +246,8 @@ def _adult_path(mirror: str | None) -> Path:
 def coding(mirror: str | None) -> pd.DataFrame:
     """By coding of Adult: rows that the posterior's mode has right, and the cells' mean squared z.
 
-    z of a cell: difference of means over our standard deviation times sqrt(1/5 + 1/n); n of our runs. Of the right
-    coding its mean square is near (n - 1) / (n - 3).
+    z of a cell is the difference of means over our standard deviation times sqrt(1/5 + 1/n), with n of our runs. For
+    the right coding its mean square is near (n - 1) / (n - 3).
     """
     count, cells, rows = run.config()["check_repeats"]["coding"], verdicts.published(), []
     cells = cells[(cells["table"] == "adult_acc_vs_c") & cells["setting"].str.contains(CODED_CLIPS)]

@@ -1,4 +1,4 @@
-"""What the abstract says and the figures show, and whether our runs bear it out. The body of the paper was not at hand.
+"""Claims of the abstract and the figures, tested on our runs. The body of the paper was not at hand.
 
 Each claim is a function that gives the differences of one reading; the printed numbers, as the reading ``published``,
 are next to ours. Judged by :func:`reports.claims.judging.judge`.
@@ -60,7 +60,7 @@ class Claim:
 
 
 def outcome(claim: Claim, tables: Tables, reading: str) -> Outcome:
-    """What one reading of ours says of the claim."""
+    """The outcome of the claim in one of our readings."""
     made = []
     ours, theirs = claim.differences(tables, reading), claim.differences(tables, "published")
     margins = claim.margin(tables) if claim.margin else [(claim.below, f"{claim.below:g}, of the figure")] * len(ours)

@@ -1,6 +1,6 @@
-"""Figures as in the source: accuracy against epsilon, with the band in which a mean of so many of our runs falls, and
-the published points; single runs, theirs and ours; DPVI beside DP-SGLD at printed and at true budgets; all cells in
-one picture."""
+"""Figures as in the source: accuracy against epsilon, with the published points and the band of a mean of as many of
+our runs. Further figures show single runs of theirs and ours, DPVI and DP-SGLD at printed and at true budgets, and all
+cells together."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Langevin dynamics on the same logistic regression: the comparison of Jälkö, Dikmen & Honkela (2017), and a sound one.
 
-:func:`program` is what their program dp_sgld.py does, with its slips: a row's gradient is not clipped, though the
-noise counts on a norm of at most L; the drift has no 1/2; the step size does not fall below 0.1 on a sum over all
-rows; the iterate is pulled back to norm L - 1.
+:func:`program` does what their code dp_sgld.py does, including its errors. A row's gradient is not clipped, although
+the noise assumes a norm of at most L. The drift lacks the factor 1/2. The step size does not fall below 0.1 on a sum
+over all rows. The iterate is pulled back to norm L - 1.
 
 :func:`sound` is full-batch Langevin dynamics at the exact temperature, every step one Gaussian release:
 
@@ -37,7 +37,7 @@ def gradients(x: np.ndarray, sign: np.ndarray, w: np.ndarray) -> np.ndarray:
 
 
 def program_noise(n: int, batch: int, epsilon: float, delta: float) -> float:
-    """The constant K of the program's noise: the variance of a step of size eta is max(eta^2 K, eta)."""
+    """The constant K of the noise of the authors' code: the variance of a step of size eta is max(eta^2 K, eta)."""
     k = 128 * n * PASSES * BOUND**2 / (batch * epsilon**2)
     return k * math.log(5 * n * PASSES / (2 * batch * delta)) * math.log(2 / delta)
 

@@ -40,7 +40,7 @@ def build(scores: pd.DataFrame, checks: Path) -> dict[str, pd.DataFrame]:
 def accuracies(verdicts: pd.DataFrame) -> pd.DataFrame:
     """Accuracy by cell and reading, ``published`` among the readings, numbers: table, dataset, method, reading, clip,
     sigma, kappa, T, epsilon (as printed; of the fourth figure its moments accountant's, NaN without noise), accuracy,
-    se (of the mean; NaN where none), spread (sd of runs)."""
+    se (of the mean; NaN if none), spread (sd of runs)."""
     rows = []
     for cell in verdicts.to_dict("records"):
         told = run.fields(cell["setting"])

@@ -1,11 +1,11 @@
-"""Verdicts on the 87 published cells by the suite's rule (``reports.verdict``), in a family of their own.
+"""Verdicts on the 87 published cells by the suite's rule (``reports.verdict``), as their own multiplicity family.
 
 The published metric is accuracy; it is judged as the error 1 - accuracy, which the rule knows (margin: 10 % of it).
 The published spread is sqrt(var / n) with ddof = 0, and enters as the rule turns a standard error into one. Ours: the
 repetitions, on the same split.
 
-Of ten cells all single runs are published, and judged by them (``reports.evidence.all_runs``); p and word by mean and
-spread alone are next to it.
+For ten cells all single runs are published, and the verdict is based on them (``reports.evidence.all_runs``). p and
+word by mean and spread alone are in further columns.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ CELLS = (
 
 @dataclass(frozen=True)
 class Choice:
-    """What the authors' code does (defaults); each alternative differs in one field."""
+    """One choice of the algorithm. The defaults are those of the authors' code. An alternative differs in one field."""
 
     mean_norm: str = "L2"  #: norm of the sensitivity behind the Gaussian noise of a mean; "L1" is sqrt(d) times larger
     mean_factor: float = 1.0  #: times the Gaussian noise of a mean

@@ -31,10 +31,10 @@ _BLOCK = 256
 
 @dataclass(frozen=True)
 class Setting:
-    """Of one method on one model: tau, proposal deviation ``width`` (a number or (d,)), b; guided: one coordinate a
-    step.
+    """The settings of one method on one model.
 
-    Of DP HMC: ``leapfrog`` L, step size ``eta``, tau_g and b_g.
+    These are tau, the proposal's standard deviation ``width`` (a number or (d,)), and b. ``guided``: one coordinate per
+    step. DP HMC also has ``leapfrog`` L, step size ``eta``, tau_g and b_g.
     """
 
     tau: float
@@ -64,7 +64,7 @@ class Chains:
 
 @dataclass(frozen=True)
 class Releases:
-    """What adds the noise: ``ratio`` (step, sums over c (R,)) and ``gradient`` (step, leapfrog step, sums (R, d))."""
+    """The functions that add noise: ``ratio`` (step, sums over c (R,)), ``gradient`` (step, leapfrog step, sums)."""
 
     ratio: Callable[[int, np.ndarray], np.ndarray]
     gradient: Callable[[int, int, np.ndarray], np.ndarray] | None = None
@@ -137,7 +137,7 @@ def _gradient_excess(g, first, v, bend, cut):  # pragma: no cover (compiled)
 
 
 def _first(norms: np.ndarray, least: np.ndarray) -> np.ndarray:
-    """How many rows have a norm of ``least`` or more; a little more for rounding."""
+    """The number of rows with a norm of at least ``least``, or slightly more because of rounding."""
     return len(norms) - np.searchsorted(norms[::-1], least * (1 - 1e-9))
 
 
@@ -201,7 +201,7 @@ def penalty(p: Problem, s: Setting, starts, steps: int, releases: Releases, rng:
 
 
 def hmc(p: Problem, s: Setting, starts, steps: int, releases: Releases, rng: np.random.Generator) -> Chains:
-    """As :func:`penalty`, with releases of gradients too. Raises ValueError where there are none."""
+    """As :func:`penalty`, with releases of gradients too. Raises ValueError if there are none."""
     if releases.gradient is None:
         raise ValueError("DP HMC releases gradients; give what adds their noise")
     release_gradient, count = releases.gradient, len(starts)

@@ -113,7 +113,7 @@ CALIBRATED = (*(k / 1000 for k in range(1, 10)), *(k / 100 for k in range(1, 31)
 
 
 def bounds_of(rng: np.random.Generator, law: str, shift: float, repeats: int) -> np.ndarray:
-    """The bound on p of as many boxes and reruns of one law, ours moved by ``shift``; (repeats,)."""
+    """The bound on p for pairs of a box and reruns from one distribution, ours shifted by ``shift``: (repeats,)."""
     at = rng.standard_normal((repeats, verdicts.N))
     theirs, ours = (LAWS[law](rng, at.shape, at) for _ in range(2))
     above, below = p_box(ours + shift, box_plot(theirs, verdicts.UNIT))
@@ -121,11 +121,11 @@ def bounds_of(rng: np.random.Generator, law: str, shift: float, repeats: int) ->
 
 
 def calibration(mirror: str | None = None) -> pd.DataFrame:
-    """What the bound of a box is worth: p, and the largest bound that has it.
+    """The calibration of the bound of a box: each p with its largest bound.
 
-    A bound has the p of which it is exceeded from below by no more than a share p of boxes and reruns of one law, in
-    every one of ``LAWS``. ``law``: the one that decides. ``rate_bound``: share of its boxes whose bound is at most p,
-    which is what p would be without calibration.
+    For boxes and reruns from the same distribution, a share of at most p has a bound that is no larger, for every
+    distribution in ``LAWS``. ``law`` is the distribution that decides. ``rate_bound`` is the share of its boxes whose
+    bound is at most p, which is the rate without calibration.
     """
     repeats, rows = run.config()["check_repeats"]["calibration"], []
     found = {law: np.sort(bounds_of(run.generator("calibration", law), law, 0.0, repeats)) for law in LAWS}
@@ -144,9 +144,9 @@ def _between(bounds: np.ndarray, first: float) -> float:
 
 
 def rates(mirror: str | None = None) -> pd.DataFrame:
-    """How often the rank test of a box speaks: of one law (false) and of shifted normal ones (power).
+    """The rates of rejection of a box's rank test, for one distribution (false alarms) and shifted normal ones (power).
 
-    The calibration is made anew, as it is in ``calibration``, and the boxes here are others.
+    The calibration is made again as in ``calibration``, and these boxes are others.
     """
     repeats, family = run.config()["check_repeats"]["rates"], PAPER.family
     pairs = list(calibration(mirror)[["p", "bound"]].itertuples(index=False))

@@ -1,4 +1,4 @@
-"""What the figures show, and whether our chains bear it out. The final text of the thesis was not at hand.
+"""Claims of the figures, tested on our chains. The final text of the thesis was not at hand.
 
 Differences are of medians over 20 chains with the standard error of ``tables.medians``. Methods share data and starts,
 so the errors are rather too large than too small. Judged by :func:`reports.claims.judging.judge`.
@@ -42,7 +42,7 @@ class Claim:
 
 
 def outcome(claim: Claim, medians: pd.DataFrame) -> Outcome:
-    """What our chains say; beside it how many of the published medians say the same."""
+    """The outcome by our chains, with the number of published medians that agree."""
     ours, theirs = (_pairs(claim, medians, reading) for reading in ("authors", "published"))
     made = []
     for key, row in ours.iterrows():

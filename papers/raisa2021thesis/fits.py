@@ -1,8 +1,8 @@
-"""The single chains of this program that the audit records and replays.
+"""The single chains of this code that the audit records and replays.
 
-They start at the mean of the prior or at a start that their budget pays for. The source starts at its posterior, which
-is private knowledge. What a chain releases are its points and which of them were accepted. The share of rows that were
-cut is no release: it is read from the rows, and stays inside.
+They start at the mean of the prior, or at a start that is charged to their budget. The source starts at its posterior,
+which is private knowledge. A chain releases its points and whether each was accepted. The share of clipped rows is not
+released, because it is read from the rows.
 """
 
 from __future__ import annotations

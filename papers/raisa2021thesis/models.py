@@ -29,7 +29,7 @@ CORRELATED_PRIOR = 100.0**2
 
 @dataclass(frozen=True)
 class Model:
-    """``curve``: a; ``rows``: n; ``kept``: n_0 of the tempering T = n_0 / n, 0 where there is none."""
+    """A model. ``curve``: a; ``rows``: n; ``kept``: n_0 of the tempering T = n_0 / n, or 0 if there is none."""
 
     d: int
     rows: int

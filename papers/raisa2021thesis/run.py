@@ -5,7 +5,7 @@ noise of our own. The noise does not depend on epsilon, so a cell at a smaller e
 chains: the cells of one model and method share chains, and are no independent evidence.
 
 Columns: table, dataset (the model), method, reading, setting, metric, scale, repeats, status, reason, mean, std,
-median, iterations (k), delta, ledger_epsilon (of one chain of k iterations), ledger, runs (a number a chain). The
+median, iterations (k), delta, ledger_epsilon (of one chain of k iterations), ledger, runs (a number per chain). The
 ledger of a share of clipped ratios has that share as a release without noise.
 """
 
@@ -146,7 +146,7 @@ def walked(p: Problem, setting: Setting, starts: np.ndarray, k: int, made: list[
 
 
 def second_half(theta: np.ndarray, k: int) -> np.ndarray:
-    """Of a chain (K + 1, d) after ``k`` iterations: what the source compares with the exact draws."""
+    """The points of a chain (K + 1, d) after ``k`` iterations that the source compares with the exact draws."""
     return theta[(k - 1) // 2 + 1 : k + 1]
 
 
@@ -193,7 +193,7 @@ def measured(p: Problem, found: Chains, k: int, rng: np.random.Generator) -> dic
 
 
 def facts(ledger) -> str:
-    """What a ledger says of each release: JSON."""
+    """The facts of a ledger on each release, as JSON."""
     names = ("what", "mechanism", "relation", "sampling", "sampling_rate", "steps", "sensitivity", "proof")
     return json.dumps(
         [{n: str(getattr(e, n)) for n in names} | {"noise_multiplier": f"{e.noise_multiplier:.6g}"} for e in ledger]

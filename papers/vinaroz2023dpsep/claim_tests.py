@@ -121,7 +121,7 @@ def _slopes(scores: dict[float, dict[str, float]], common: set[str], sign: int) 
 
 
 def _sum_and_difference(scores: dict[float, dict[str, float]]) -> Callable[[float], Difference] | None:
-    """Interval of the correlation of sum and difference of the two ends; None where it is not defined."""
+    """Interval of the correlation of sum and difference of the two ends; None if it is not defined."""
     low, high = scores[min(scores)], scores[max(scores)]
     common = sorted(set(low) & set(high))
     a, b = np.array([low[k] for k in common]), np.array([high[k] for k in common])

@@ -36,7 +36,7 @@ class Theorem2023:
 
     @property
     def meaningful(self) -> bool:
-        """Is 0 < h for every i (needed by E[1/X] <= (H + h - E X) / (h H)) and the probability positive?"""
+        """Whether the probability is positive and 0 < h for every i, as E[1/X] <= (H + h - E X) / (h H) requires."""
         return self.h_min > 0 and self.probability > 0
 
 
@@ -87,7 +87,7 @@ def theorem_2023(
 
     Returns
     -------
-    ``terms`` with keys term_1 ... term_6 (names of B.1; term_4 enters with a minus sign), ``bound`` (NaN where
+    ``terms`` with keys term_1 ... term_6 (names of B.1; term_4 enters with a minus sign), ``bound`` (NaN if
     term_6 takes the log of a number that is not positive), ``probability`` = 1 - d exp(-M^2 / (2 v)), ``h_min``.
 
     Raises ValueError for a rho or M that is not positive, a negative sigma, or an unknown pairing.
@@ -203,7 +203,7 @@ def corrected_bound(
     each expected square. (5) The probability is Tropp's (2015, theorem 4.6.1) for W and for -W, and E[W^2] =
     sigma2^2 Lambda^-1/2 S(Sigma) Lambda^-1/2.
 
-    Returns the bound at the t whose event has probability at least ``confidence``; NaN where that t is 1 or more.
+    Returns the bound at the t whose event has probability at least ``confidence``; NaN if that t is 1 or more.
     """
     eta, precision = naturals(eta, precision)
     not_negative(sigma1=sigma1, sigma2=sigma2)

@@ -1,4 +1,4 @@
-"""What DP-SEP's text says about theorem 4.1, settled by the tables of ``kl_tables``.
+"""Claims of DP-SEP's text about theorem 4.1, tested by the tables of ``kl_tables``.
 
     python -m workflow.extra vinaroz2023dpsep kl_bound.csv
 
@@ -68,7 +68,7 @@ def _where(rows: list[Row], **values: str) -> list[Row]:
 
 
 def _slope(claim: str, reading: str, slopes: list[Row], column: str, words: str, most: float, said: str) -> Row:
-    """Is the slope at most ``most`` in every setting? ``said``: what it then does."""
+    """Whether the slope is at most ``most`` in every setting. ``said``: the words for that."""
     found = [float(r[column]) for r in slopes]
     found = [s for s in found if math.isfinite(s)]
     good = sum(s <= most for s in found)

@@ -112,7 +112,7 @@ def matrix_variance(d: int, sigma2: float) -> float:
 def kl_given_noise(eta: np.ndarray, precision: np.ndarray, change: np.ndarray, sigma1: float) -> np.ndarray:
     """E_e KL(q || p) for each Lambda_p = Lambda + D, with the Gaussian e integrated exactly; nats, shape (draws,).
 
-    ``change`` = D of shape (draws, d, d). Where Lambda + D is not positive definite the result is infinite.
+    ``change`` = D of shape (draws, d, d). The result is infinite if Lambda + D is not positive definite.
     """
     eta, precision = naturals(eta, precision)
     root = root_of(precision, -0.5)
@@ -213,7 +213,7 @@ def root_of(matrix: np.ndarray, power: float) -> np.ndarray:
 
 
 def estimate(kl: np.ndarray) -> Estimate:
-    """Mean of the finite ones of ``kl`` (draws,); NaN where there are fewer than two."""
+    """Mean of the finite ones of ``kl`` (draws,); NaN if there are fewer than two."""
     kept = kl[np.isfinite(kl)]
     share = len(kept) / len(kl) if len(kl) else 0.0
     if len(kept) < 2:

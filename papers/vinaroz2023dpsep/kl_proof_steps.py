@@ -202,7 +202,7 @@ def proof_steps_2021(
 ) -> list[dict[str, object]]:
     """The same for the proof of 2021 (supplement, section 8); means are over the event |W| <= m = 1 - tau.
 
-    Raises ValueError where m >= 1: the theorem has no instance there.
+    Raises ValueError if m >= 1: the theorem has no instance there.
     """
     _, precision = naturals(np.zeros(len(precision)), precision)
     d = len(precision)

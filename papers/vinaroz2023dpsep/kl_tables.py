@@ -161,7 +161,7 @@ def _rows(eta, precision, standard, n, sigma, clip, growth, small_rho) -> list[d
 def slopes_table(rows: list[dict[str, object]], from_n: int = 1000) -> list[dict[str, object]]:
     """Least-squares slope of log value on log n for n >= ``from_n`` per (d, sigma, reading, growth) and column.
 
-    A slope of -1 is "scales with 1/N". NaN where fewer than two rows have a positive number (or, for the bound of
+    A slope of -1 is "scales with 1/N". NaN if fewer than two rows have a positive number (or, for the bound of
     2023, a meaningful one).
     """
     columns = (

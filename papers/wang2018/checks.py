@@ -1,4 +1,4 @@
-"""What else the findings rest on; each is one small table.
+"""Further small tables for the findings.
 
 ``counterexample``         two neighbouring tables on which the authors' draw is not (epsilon, delta)-private
 ``counterexample_adaops``  the same of AdaOPS, by Monte Carlo (both in ``papers.wang2018.counterexamples``)
@@ -110,8 +110,11 @@ def targets(mirror: str | None) -> pd.DataFrame:
 
 
 def scaling(mirror: str | None) -> pd.DataFrame:
-    """Without the row of the largest target all other targets are divided by the second largest: a factor for all of
-    them."""
+    """The effect of one row on the scaling of all others.
+
+    If the row of the largest target is removed, all other targets are divided by the second largest, so they are
+    multiplied by the same factor.
+    """
     rows = []
     for name in data.names():
         try:

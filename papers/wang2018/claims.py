@@ -1,4 +1,4 @@
-"""What the abstract says, and whether scores and ledgers bear it out. The body of the paper was not at hand.
+"""Claims of the abstract, tested on scores and ledgers. The body of the paper was not at hand.
 
 Each claim is one function of the committed tables, with the source's words as its quote. Verdicts: those of
 ``reports.claims``.

@@ -1,7 +1,7 @@
 """Neighbouring tables on which a draw as the authors' code makes it is not (epsilon, delta)-private.
 
 Both tables have two inputs and rows of norm 1 with target 1; t of n rows' worth of squares lie along x = (1, -1) /
-sqrt(2), the rest along v = (1, 1) / sqrt(2). The neighbour has one row more, x with target 1 or -1. What is found is a
+sqrt(2), the rest along v = (1, 1) / sqrt(2). The neighbour has one row more, x with target 1 or -1. The result is a
 lower bound of the true delta, which is a supremum over all tables.
 """
 

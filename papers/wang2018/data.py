@@ -1,9 +1,9 @@
 """The 29 tables of Wang (2018), from raw files to normalised rows.
 
-What differs between the tables is in ``datasets.csv`` (sizes, target) and ``files.csv`` (sources, checksums,
-licences), both of the published results, and in ``RECIPES``: which column is the target, how it is
-transformed, which columns the preparation scripts drop. The preparation is one rule (:func:`normalised`).
-It uses all rows, test rows included.
+The tables differ in ``datasets.csv`` (sizes, target) and ``files.csv`` (sources, checksums, licences), both of the
+published results, and in ``RECIPES``: which column is the target, how it is transformed, and which columns the
+preparation scripts drop. The preparation is the same for all (:func:`normalised`). It uses all rows, including test
+rows.
 
 Departures from the bytes that the authors used: ``protein`` and ``wine`` are UCI's files (in protein numbers differ
 by rounding), ``gas`` is a copy of five digits (``files.csv``). A test bounds what they change by the
@@ -47,7 +47,7 @@ def names() -> list[str]:
 
 
 def dataset(name: str) -> DataSet:
-    """The data set as the suite fetches and checks it. Raises DataError where a raw file has no known checksum."""
+    """The data set as the suite fetches and checks it. Raises DataError if a raw file has no known checksum."""
     own = files()[files()["dataset"] == name]
     here = own[~own["remark"].str.startswith(ABSENT)]
     if here.empty:

@@ -40,7 +40,7 @@ def bands(scores: pd.DataFrame, verdicts: pd.DataFrame) -> pd.DataFrame:
 
 
 def errors(frame: pd.DataFrame, methods: list[str], stem: Path, title: str) -> list[Figure]:
-    """One panel a data set: our band and median, the published numbers as marks."""
+    """One panel per data set: our band and median, the published numbers as marks."""
     names = sorted(frame["dataset"].unique())
     per, made = PANELS[0] * PANELS[1], []
     parts = [names[start : start + per] for start in range(0, len(names), per)]

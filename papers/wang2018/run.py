@@ -81,7 +81,7 @@ def folds(name: str, x: np.ndarray, y: np.ndarray) -> list[Fold]:
 
 
 def noise_free(method: str, fold: Fold) -> np.ndarray:
-    """Coefficients (1, d): 0, or those of ridge regression with the program's identity."""
+    """Coefficients (1, d): 0, or those of ridge regression with the identity of the authors' code."""
     if method == "trivial":
         return np.zeros((1, fold.train.d))
     return fold.train.ridge(np.array([posterior_sampling.IDENTITY]))

@@ -80,7 +80,7 @@ def ledger(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def medians(scores: pd.DataFrame) -> pd.DataFrame:
-    """Median error over the repetitions: one row a table, method, reading and epsilon; noise-free ones as they are."""
+    """Median error over the repetitions: one row per table, method, reading and epsilon. Noise-free ones are single."""
     ok = scores[scores["status"] == "ok"]
     middle = [float(np.median(values_of(row))) for row in ok.to_dict("records")]
     return ok[["dataset", "method", "reading", "epsilon"]].assign(median=middle)
@@ -106,8 +106,8 @@ def wins(errors: pd.DataFrame) -> pd.DataFrame:
 
     ``ties``: tables that would be added if equal numbers counted as below (published numbers have six digits); the
     ``tables`` are those that are not below.
-    ``errors``: rows of :func:`medians` and :func:`published_means`. Of a reading that a method lacks, its ``authors``
-    stands in for ``printed`` (the methods whose printed form was not at hand are the same in both).
+    ``errors``: rows of :func:`medians` and :func:`published_means`. If a method lacks the reading ``printed``, its
+    ``authors`` is used, because methods whose printed form was not at hand are the same in both.
     """
     rows = []
     for reading in ("published", "authors", "printed", "corrected"):

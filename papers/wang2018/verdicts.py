@@ -4,7 +4,7 @@ A published number is one run: the mean over ten folds that are also ours, with 
 repetitions of that run on the same folds, so n_published = 1 and the spread is that of our repetitions
 (``reports.evidence.single``). The published standard deviation is over folds, which both share; it is no spread of runs
 and is not used (``annotations.csv`` states what the file holds: ten folds). Methods without noise are compared digit by
-digit (``reports.evidence.exact``). Of a table that is a rounded copy (``ROUNDED``), what is within the margin is not
+digit (``reports.evidence.exact``). If a table is a rounded copy (``ROUNDED``), a number within the margin is not
 refuted.
 
 Words, margin and level are those of ``reports.verdict``. Cells judged by ranks cannot be refuted alone; they are tested

@@ -5,13 +5,13 @@ A claim is a typed call in ``papers/<key>/claims.py`` (:mod:`reports.claims.reco
     Claim(id="...", experiment="...", source="...", place="section 6.2", quote="...", statement="...",
           test=Better(("ep", "sep"), "vi", tables=("3", "4"), quantifier="all"))
 
-What a test compares are methods of the PAPER, in its published tables. Which cell of ours stands for a method of the
-paper is said by ``answers`` of the experiment's config, so a claim is tested for each reading: the printed one first,
-then authors, then corrected. A method without that reading (the non-private ones) keeps its printed cell. Which
-readings are private is what their ledgers say; :func:`reports.claims.judging.decide` makes one verdict of them all.
+A test compares methods of the PAPER, in its published tables. ``answers`` of the experiment's config says which cell of
+ours represents a method of the paper. So a claim is tested for each reading: as printed first, then authors' code, then
+corrected. A method without a reading, such as a non-private one, keeps its printed cell. The ledgers say which readings
+are private. :func:`reports.claims.judging.decide` makes one verdict of all readings.
 
 ============================================ ====================================================================
-:mod:`reports.claims.record`                 ``Claim``, what it names, what a test of it sees, and the tests that
+:mod:`reports.claims.record`                 ``Claim``, its fields, the input of its test, and the tests that
                                              compare no scores: ``HoldsIn`` a table of this suite, ``NotTestable``
 :mod:`reports.claims.comparisons`            ``Better``, ``NotWorse``, ``Within``: two sides, cell by cell
 :mod:`reports.claims.judging`                how comparisons make a verdict

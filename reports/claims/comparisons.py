@@ -1,4 +1,4 @@
-"""Tests of two sides: one method of the paper against another, cell by cell, over the splits that both share."""
+"""Tests that compare two methods of a paper, cell by cell, over the splits that both share."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Better(_TwoSided):
 
 @dataclass(frozen=True)
 class NotWorse(_TwoSided):
-    """ "Comparable", "not worse": the first methods are not worse than the second by more than the margin."""
+    """The first methods are not worse than the second by more than the margin, as in "comparable" or "not worse"."""
 
     def outcome(self, context: Context) -> Outcome:
         made, absent = _Pairs(context, self, margin=True).compare()
@@ -52,7 +52,7 @@ class NotWorse(_TwoSided):
 
 @dataclass(frozen=True)
 class Within(_TwoSided):
-    """ "Close to", "as good as": the first methods differ from the second by less than the margin, either way."""
+    """The first methods differ from the second by less than the margin, as in "close to" or "as good as"."""
 
     def outcome(self, context: Context) -> Outcome:
         made, absent = _Pairs(context, self, margin=True, close=True).compare()
@@ -61,8 +61,10 @@ class Within(_TwoSided):
 
 @dataclass(frozen=True)
 class _Pair:
-    """A published row with the cells of ours on both sides; ``gap``: the same difference of the printed means, None
-    for a method of this suite."""
+    """A published row with the cells of ours on both sides.
+
+    ``gap`` is the same difference of the printed means, or None for a method of this suite.
+    """
 
     row: dict[str, Any]
     cells_a: list[tuple]
@@ -81,7 +83,7 @@ class _Pairs:
     close: bool = False
 
     def compare(self) -> tuple[list[Comparison], Absent]:
-        """All comparisons, and how many could not be made."""
+        """All comparisons, and the number of those that could not be made."""
         made, absent = [], Absent()
         for pair in self._wanted():
             what = ", ".join([pair.words, *self._alike(pair.row)[1:]])
@@ -92,7 +94,7 @@ class _Pairs:
             at, forfeit, reference = found
             allowed, words = margin_of(pair.row["metric"], reference) if self.margin else (0.0, "")
             if self.margin and pair.gap is not None and (self.close or pair.gap < 0):
-                allowed = max(allowed, abs(pair.gap))  # what the paper itself calls comparable is so
+                allowed = max(allowed, abs(pair.gap))  # the paper itself calls this gap comparable
             made.append(Comparison(what, at, forfeit, self._printed(pair), allowed, self.close, words))
         return made, absent
 
@@ -112,7 +114,7 @@ class _Pairs:
         return wanted
 
     def _beside_own(self, a: Method, b: Method) -> list[_Pair]:
-        """Pairs with a method of this suite, on the cells of the other."""
+        """Pairs in which one side is a method of this suite, on the cells of the other side."""
         wanted = []
         for row in self._rows(b if a.own else a):
             cells = self.context.cells(row)
@@ -124,13 +126,13 @@ class _Pairs:
         return self.context.rows(method, self.test.tables, self.test.datasets)
 
     def _alike(self, row: dict[str, Any]) -> tuple[str, ...]:
-        """What two published rows must have in common to be compared: table, data set, metric, ``same`` settings."""
+        """What two published rows must share to be compared: table, data set, metric and ``same`` settings."""
         parts = parts_of(row["setting"])
         settings = (f"{k} = {parts.get(k, 'none')}" for k in self.test.same)
         return (row["table"], row["dataset"], row["metric"], *settings)
 
     def _printed(self, pair: _Pair) -> float | None:
-        """How far the paper's own numbers say what the claim says; by the same margin, of their own reference."""
+        """How far the paper's own numbers support the claim, with the same margin around their own reference."""
         if not self.margin or pair.gap is None:
             return pair.gap
         theirs, _ = margin_of(pair.row["metric"], self._published_reference(pair.row))
@@ -138,7 +140,7 @@ class _Pairs:
         return (theirs - abs(pair.gap) if self.close else theirs + pair.gap) + 1e-9
 
     def _published_reference(self, row: dict[str, Any]) -> float:
-        """Printed mean of the method that ``row`` is compared with (the largest, where there are several)."""
+        """The printed mean of the method with which ``row`` is compared, the largest if there are several."""
         same = [r for b in methods_of(self.test.second) if not b.own for r in self._rows(b)]
         return max((abs(float(r["mean"])) for r in same if self._alike(r) == self._alike(row)), default=0)
 
@@ -146,13 +148,12 @@ class _Pairs:
 def difference(
     data: Data, cells_a, cells_b, metric: str
 ) -> tuple[Callable[[float], Difference] | None, int, float] | None:
-    """(interval of the difference toward a by level, forfeit, mean of b) of the first pair of cells of one protocol,
-    else of any two; None if there is none.
+    """(function from level to the interval in favour of a, forfeit, mean of b) of two cells, or None.
 
-    Over splits that both cells share, by the plain interval of ``evaluation.paired``: a claim speaks of the data sets
-    that its source names, and so of these rows. A cell that diverged has lost (``forfeit``: +1, b did; -1, a did). A
-    number of a whole batch of data sets has no splits: its interval is normal, with the two bootstrap deviations as if
-    independent.
+    The first pair of cells with one protocol is taken, otherwise any two. The interval is over the splits that both
+    share, and the plain one of ``evaluation.paired``, because a claim is about the data sets, and so the rows, that its
+    source names. A cell that diverged has lost: ``forfeit`` is +1 if b diverged and -1 if a did. A number of a whole
+    batch of data sets has no splits. Its interval is normal, with both bootstrap standard deviations as if independent.
     """
     pairs = [(a, b) for a in cells_a for b in cells_b]
     pairs.sort(key=lambda ab: ab[0][1] != ab[1][1])
@@ -175,7 +176,7 @@ def difference(
 
 
 def _batch_difference(data: Data, a: tuple, b: tuple) -> tuple[Callable[[float], Difference], float] | None:
-    """Interval (lower is better) of two numbers of whole batches, and the second; None where one has no score."""
+    """The interval for two numbers of whole batches (lower is better), and the second; None if one has no score."""
     spread, each = BATCH[a[4]]
     found = [[data.values.get((*key[:4], m), {}) for m in (key[4], spread, each)] for key in (a, b)]
     if not all(value and sd for value, sd, _ in found):

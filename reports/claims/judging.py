@@ -1,9 +1,9 @@
-"""From comparisons to a verdict on a claim.
+"""The verdict on a claim, from its comparisons.
 
-The quantifier is the source's, and none in its text means all. The claim holds where as many comparisons as it needs
-are shown, and does not hold where so many are shown to be against it that no longer enough can be left; each at a level
-that keeps the error of the verdict at 5 %. Anything else is ``undecided``. Claims that one method is not worse
-than another, close to it, or not as good by an amount that matters have a margin that is stated (:func:`margin_of`).
+The quantifier is that of the source. If its text has none, it means all. The claim holds if enough comparisons are
+shown. It does not hold if so many are shown to contradict it that not enough are left. The levels keep the error of the
+verdict at 5 %. Anything else is ``undecided``. Claims that one method is not worse than another, close to it, or worse
+by an amount that matters have a stated margin (:func:`margin_of`).
 
 :func:`judge` does this for one reading of the source, :func:`decide` makes the verdict from all readings.
 """
@@ -44,9 +44,12 @@ ALPHA = 0.05
 class Comparison:
     """One comparison of two cells, or one trend.
 
-    ``at(alpha)``: interval of level 1 - alpha of what the claim says is positive. ``margin``: how far below 0 it may be
-    (and, ``close``: above); a negative one: how far above 0 it must be. ``forfeit``: +1, the other side diverged; -1,
-    this one did. ``paper``: the same difference of the printed means. ``margin_words``: what the margin is.
+    ``at(alpha)``: the 1 - alpha interval of a difference that is positive according to the claim.
+    ``margin``: how far below 0 it may be, and with ``close`` how far above. A negative margin says how far above 0 it
+    must be.
+    ``forfeit``: +1 if the other side diverged, -1 if this one did.
+    ``paper``: the same difference of the printed means.
+    ``margin_words``: the margin in words.
     """
 
     what: str
@@ -58,7 +61,7 @@ class Comparison:
     margin_words: str = ""
 
     def interval(self, alpha: float) -> Difference:
-        """Of level 1 - alpha. Raises TypeError where one side diverged."""
+        """The interval of level 1 - alpha. Raises TypeError if one side diverged."""
         if self.at is None:
             raise TypeError(f"{self.what}: one side diverged, and there is no interval")
         return self.at(alpha)
@@ -71,21 +74,21 @@ class Comparison:
         return d > -self.margin and not (self.close and d >= self.margin)
 
     def shown(self, alpha: float) -> bool:
-        """The interval lies where the claim says."""
+        """Whether the whole interval agrees with the claim."""
         if self.forfeit:
             return self.forfeit > 0
         d = self.interval(alpha)
         return d.low > -self.margin and not (self.close and not d.high < self.margin)
 
     def against(self, alpha: float) -> bool:
-        """The interval lies outside of it."""
+        """Whether the whole interval contradicts the claim."""
         if self.forfeit:
             return self.forfeit < 0
         d = self.interval(alpha)
         return d.high < -self.margin or (self.close and d.low > self.margin)
 
     def room(self) -> float:
-        """Distance to what the claim rules out, in half widths of the interval (the least favourable: the smallest)."""
+        """The distance to what the claim rules out, in half widths of the interval."""
         if self.forfeit:
             return math.inf * self.forfeit
         d = self.interval(ALPHA)
@@ -105,10 +108,10 @@ class Comparison:
 
 @dataclass
 class Absent:
-    """Comparisons that could not be made: ``single`` of a number that the paper has from one run, ``other`` of it.
+    """The numbers of comparisons that could not be made.
 
-    A number of one run has no interval in the paper either: the claim is judged without it. Any other one counts as not
-    shown.
+    ``single`` counts numbers that the paper has from one run. They have no interval in the paper either, so the claim
+    is judged without them. ``other`` counts all others, which count as not shown.
     """
 
     other: int = 0
@@ -122,9 +125,9 @@ class Absent:
 
 
 def about(difference: float, error: float, n: int) -> Callable[[float], Difference]:
-    """Interval by level of a difference with this standard error, by t with n - 1 degrees of freedom.
+    """A function from level to the t interval of a difference with this standard error.
 
-    ``n``: runs of the side with the fewer.
+    It has n - 1 degrees of freedom, where ``n`` is the number of runs of the side with fewer runs.
     """
     return partial(_about, difference, error, n)
 
@@ -135,13 +138,13 @@ def _about(difference: float, error: float, n: int, alpha: float) -> Difference:
 
 
 def judge(made: list[Comparison], absent: Absent, quantifier: str | int | None, unit: str = "comparisons") -> Outcome:
-    """What one reading says of a claim, from its comparisons, and their numbers.
+    """The outcome of a claim in one reading, from its comparisons, with their numbers.
 
-    Of n comparisons the claim needs u (its quantifier; an integer: so many). It holds where u of them are shown at the
-    level 5 % / (n - u + 1), and does not hold where n - u + 1 of them are shown to be against it at 5 % / u (Benjamini
-    and Heller 2008, partial conjunctions: for "all" it holds where each interval of 95 % says so, and fails where one
-    of 1 - 5 % / n is against it). Both intervals have two sides, of which one counts: together the verdict is wrong in
-    5 % at most.
+    The claim needs u of n comparisons, by its quantifier (an integer is u itself). It holds if u of them are shown at
+    level 5 % / (n - u + 1). It does not hold if n - u + 1 of them are shown to contradict it at level 5 % / u. These
+    are partial conjunctions (Benjamini and Heller 2008). For "all", the claim holds if each 95 % interval agrees, and
+    fails if one interval of level 1 - 5 % / n contradicts it. Only one side of each two-sided interval counts, so the
+    verdict is wrong with probability 5 % at most.
     """
     margin = "; ".join(dict.fromkeys(c.margin_words for c in made if c.margin))
     if not made:
@@ -180,13 +183,14 @@ def decide(states: Mapping[str, str], privacy: Mapping[str, str], proof: bool = 
     Parameters
     ----------
     states : reading (printed, authors, corrected) -> HOLDS, REFUTED, UNDECIDED or UNTESTED.
-    privacy : reading -> WITHIN, ABOVE or INFINITE; a reading that is left out is WITHIN.
-    proof : the claim is proved, and its test is a check of the proof.
+    privacy : reading -> WITHIN, ABOVE or INFINITE. A reading that is left out is WITHIN.
+    proof : whether the claim is proved, so that its test is a check of the proof.
 
-    The paper's own readings, as printed and by the authors' code, judge the claim together, except for one whose
-    epsilon is infinite: that is no private method. The claim holds if it holds in all of them, and does not hold if all
-    refute it. If all of them spend more than they claim, it must hold as corrected too, else it holds only beyond the
-    claimed epsilon. The corrected reading alone gives the paper no credit, and counts only if it is within its claim.
+    The paper's own readings, as printed and by the authors' code, judge the claim together. A reading with infinite
+    epsilon is left out, because it is not a private method. The claim holds if it holds in all of them, and does not
+    hold if all refute it. If all of them spend more than they claim, it must also hold as corrected, otherwise it only
+    holds beyond the claimed epsilon. The corrected reading alone gives the paper no credit, and counts only if it is
+    within its claim.
     """
     tested = {r: s for r, s in states.items() if s != UNTESTED}
     paper = [r for r in ("printed", "authors") if r in tested]
@@ -206,7 +210,9 @@ def decide(states: Mapping[str, str], privacy: Mapping[str, str], proof: bool = 
 
 
 def margin_of(metric: str, reference: float) -> tuple[float, str]:
-    """How much worse still counts as not worse, and its words: the metric's own margin in nats or of a share, else 10 %
-    of the error (``reference``: the other method's mean)."""
+    """The margin by which a method may be worse and still count as not worse, as a number and in words.
+
+    It is the metric's own margin for nats and shares, and otherwise 10 % of ``reference``, the other method's mean.
+    """
     margin = own if (own := judged(metric).margin) in (IN_NATS, OF_SHARE) else OF_ERROR
     return float(margin.of(reference)), margin.words

@@ -1,9 +1,9 @@
-"""What a claim is: a sentence of a source in its own words, and the typed test that settles it.
+"""The record of a claim: a sentence of a source in its own words, and the typed test that decides it.
 
-A test is a frozen dataclass below :class:`ClaimTest`. What it compares are its positional fields, mostly methods of the
-PAPER in its published tables. Its options are its keyword fields, so that Python itself refuses a wrong one. A method
-is a name, ``Method("dp_sep", setting="clip=1")`` for one setting, ``own("adf")`` for a method of this suite that the
-paper has no column for, or a tuple of alternatives. A test sees the scores through :class:`Context`.
+A test is a frozen dataclass that inherits from :class:`ClaimTest`. Its positional fields are what it compares, mostly
+methods of the PAPER in its published tables. Its options are keyword fields, so that Python itself refuses a wrong one.
+A method is a name, ``Method("dp_sep", setting="clip=1")`` for one setting, ``own("adf")`` for a method of this suite
+without a column in the paper, or a tuple of alternatives. A test reads the scores through :class:`Context`.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from reports.config import ReportError
 from reports.ledger import ANSWER, TOTAL
 from reports.verdicts import answers_of, ours_of
 
-#: of the table of claims.
+#: columns of the table of claims.
 COLUMNS = [
     *("id", "verdict", "quote", "statement", "margin", "figure", "finding"),
     *("source", "place", "test", "proof", "repair", "same_as"),
 ]
-#: a reading says HOLDS, REFUTED, UNDECIDED or UNTESTED of a claim; the other words are verdicts of ``decide`` only.
+#: a claim is HOLDS, REFUTED, UNDECIDED or UNTESTED in one reading; the other words are verdicts of ``decide`` only.
 HOLDS, AS_PRINTED, IN_CODE, BEYOND, NO_NOISE, REPAIRED, REFUTED, UNDECIDED, UNTESTED, PROVED = VERDICTS = (
     "holds",
     "holds as printed, not in the authors' code",
@@ -38,13 +38,13 @@ HOLDS, AS_PRINTED, IN_CODE, BEYOND, NO_NOISE, REPAIRED, REFUTED, UNDECIDED, UNTE
     "does not hold; holds if repaired",
     *("does not hold", "undecided", "not testable here", "by proof"),
 )
-#: what the ledger says of the private methods that a reading compares: every epsilon is within its claim; some is above
-#: it; some is infinite.
+#: privacy of the methods that a reading compares, by their ledgers: every epsilon is within its claim, one is above its
+#: claim, or one is infinite.
 WITHIN, ABOVE, INFINITE = "within", "above", "infinite"
-#: share by which accountants may exceed a claim by rounding.
+#: share by which an epsilon may exceed a claim by rounding of accountants.
 ROUNDING = 1e-6
 READ_OFF = re.compile(r"read off (table|figure) \w+( [a-z])?((,| and)( figure| table)? \w+( [a-z])?)*")
-#: of n comparisons, how many a claim speaks of. A claim without a quantifier speaks of all.
+#: how many of n comparisons a claim needs. A claim without a quantifier needs all.
 QUANTIFIERS: dict[str, Callable[[int], int]] = {
     "all": lambda n: n,
     "most": lambda n: n // 2 + 1,  # more than half
@@ -54,7 +54,7 @@ QUANTIFIERS: dict[str, Callable[[int], int]] = {
 
 @dataclass(frozen=True)
 class Method:
-    """A method of the paper, or (``own``) of this suite; ``setting``: the only one that is meant, "" for every one."""
+    """A method of the paper, or of this suite if ``own``. ``setting`` restricts it to one setting; "" means any."""
 
     name: str
     setting: str = ""
@@ -71,25 +71,28 @@ Words = tuple[str, ...]
 
 
 def own(name: str) -> Method:
-    """A method of this suite that the paper has no column for."""
+    """A method of this suite without a column in the paper."""
     return Method(name, own=True)
 
 
 def methods_of(given: Methods) -> tuple[Method, ...]:
-    """The alternatives that ``given`` names. Raises TypeError for anything else than names and methods."""
+    """The alternatives that ``given`` names. Raises TypeError for anything except names and methods."""
     return tuple(method_of(m) for m in (given if isinstance(given, tuple) else (given,)))
 
 
 def method_of(given: OneMethod) -> Method:
-    """The method that ``given`` names. Raises TypeError where it is neither a name nor a method."""
+    """The method that ``given`` names. Raises TypeError if it is neither a name nor a method."""
     if not isinstance(given, str | Method):
         raise TypeError(f"{given!r} is no method; give a name, Method(...) or own(...)")
     return given if isinstance(given, Method) else Method(given)
 
 
 class Data:
-    """Scores by cell, looked up once. ``extra``: folder of the tables that are no scores; None: there are none.
-    ``ledger``: rows of ``reports.ledger``; None: nothing is known of what the cells cost."""
+    """Scores by cell, each looked up once.
+
+    ``extra`` is the folder of further tables, or None. ``ledger`` has rows of ``reports.ledger``, or is None if the
+    epsilons of the cells are not known.
+    """
 
     def __init__(
         self,
@@ -118,13 +121,13 @@ class Data:
         return self._answers[key]
 
     def diverged(self, key: tuple) -> bool:
-        """No split of that cell (with or without a metric) has a score and at least one diverged."""
+        """Whether at least one split of that cell diverged and none has a score (``key`` with or without a metric)."""
         states = set(self.status.get(key[:4], {}).values())
         return "ok" not in states and "diverged" in states
 
 
 def _costs(scores: pd.DataFrame, ledger: pd.DataFrame) -> dict[tuple, tuple[float, float]]:
-    """Cell (dataset, protocol, method, setting) -> (claimed epsilon, epsilon of its ledger as the suite answers it)."""
+    """Cell (dataset, protocol, method, setting) -> (claimed epsilon, the suite's epsilon of its ledger)."""
     names = scores[["cell", "dataset", "protocol", "method", "setting"]].drop_duplicates()
     total = ledger[(ledger["event"] == TOTAL) & ledger["cell"].isin(set(names["cell"]))]
     known = {}
@@ -138,20 +141,20 @@ def _costs(scores: pd.DataFrame, ledger: pd.DataFrame) -> dict[tuple, tuple[floa
 
 @dataclass
 class Context:
-    """What a test sees: one reading of one source."""
+    """The input of a test: one reading of one source."""
 
     data: Data
     source: str
     reading: str
-    #: readings that some cell of the claim really has (a claim on non-private methods has the printed one only).
+    #: readings that some cell of the claim has; a claim on non-private methods only has the printed one.
     used: set[str] = field(default_factory=set)
-    #: cells that were compared, in whatever reading they are.
+    #: cells that were compared, of any reading.
     compared: set[tuple] = field(default_factory=set)
 
     def privacy(self) -> tuple[str, str]:
-        """WITHIN, ABOVE or INFINITE, from the ledgers of the compared cells, and what is to be said of it in words.
+        """WITHIN, ABOVE or INFINITE by the ledgers of the compared cells, and an explanation in words.
 
-        A cell without ledger has no privacy to lose: it is a method without privacy.
+        A cell without a ledger is of a method without privacy, and is not counted.
         """
         costs = {self.data.cost[key[:4]] for key in self.compared if key[:4] in self.data.cost}
         if any(math.isinf(epsilon) for _, epsilon in costs):
@@ -163,7 +166,7 @@ class Context:
         return ABOVE, f"epsilon up to {epsilon:.3g} for a claimed {claim:g} by the ledger"
 
     def rows(self, method: Method, tables: Sequence[str], datasets: Sequence[str] = ()) -> list[dict[str, Any]]:
-        """Published rows of one method of the paper in these tables (and data sets)."""
+        """The published rows of one method of the paper in these tables, and on these data sets if any are given."""
         matches = [
             r
             for r in self.data.records
@@ -175,7 +178,7 @@ class Context:
         return [r for r in matches if not method.setting or method.setting in r["setting"].split(";")]
 
     def cells(self, row: dict[str, Any]) -> list[tuple]:
-        """Keys (dataset, protocol, method, setting, metric) of ours for a published row, the headline one first."""
+        """Keys (dataset, protocol, method, setting, metric) of our cells for a published row, headline one first."""
         answers = self.data.answers(row)
         here = [a for a in answers if a["reading"] == self.reading]
         if here:
@@ -186,19 +189,19 @@ class Context:
         return cells_of_ours
 
     def own(self, method: Method, beside: list[tuple]) -> list[tuple]:
-        """Keys of a method of this suite on the data sets and metrics of the cells it is compared with."""
+        """Keys of a method of this suite, on the data sets and metrics of the cells with which it is compared."""
         pairs = dict.fromkeys((d, m) for d, *_, m in beside)
         return [(d, p, method.name, "", m) for d, m in pairs for p in self.data.config["protocols"]]
 
 
 def parts_of(setting: str) -> dict[str, str]:
-    """``key=value`` parts of a published setting."""
+    """The ``key=value`` parts of a published setting."""
     return dict(p.split("=", 1) for p in setting.split(";") if "=" in p)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """``state``: HOLDS, REFUTED, UNDECIDED or UNTESTED; ``figure``: the numbers in words; ``margin``: in words."""
+    """The outcome of a test. ``state``: HOLDS, REFUTED, UNDECIDED or UNTESTED; ``figure``, ``margin``: in words."""
 
     state: str
     figure: str
@@ -206,7 +209,7 @@ class Outcome:
 
 
 class ClaimTest(ABC):
-    """One way to settle a claim. Subclasses are frozen dataclasses; ``str`` gives the test as the table shows it."""
+    """The base class of tests of a claim. Subclasses are frozen dataclasses. ``str`` gives the test for the table."""
 
     def __post_init__(self) -> None:
         for f in fields(self):
@@ -223,7 +226,7 @@ class ClaimTest(ABC):
 
     @abstractmethod
     def outcome(self, context: Context) -> Outcome:
-        """What the scores say of the claim in one reading."""
+        """The outcome of the claim in one reading, from the scores."""
 
     def __str__(self) -> str:
         name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(self).__name__).lower()
@@ -241,10 +244,10 @@ class ClaimTest(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class HoldsIn(ClaimTest):
-    """A claim settled by a table of this suite that is no score: ``file`` (CSV in the reference) and ``claim``.
+    """A claim that a table of this suite decides instead of scores: ``file`` (CSV in the reference) and ``claim``.
 
-    The table has columns ``claim``, ``reading``, ``holds`` (yes, no, unclear) and ``figure``, and at most one row of
-    that name a reading.
+    The table has columns ``claim``, ``reading``, ``holds`` (yes, no, unclear) and ``figure``, and at most one row with
+    that claim per reading.
     """
 
     file: str
@@ -270,7 +273,7 @@ class HoldsIn(ClaimTest):
 
 @dataclass(frozen=True, kw_only=True)
 class NotTestable(ClaimTest):
-    """A claim that no score can settle; ``why`` says the reason."""
+    """A claim that no score can decide. ``why`` is the reason."""
 
     why: str
 
@@ -284,20 +287,20 @@ class Claim:
 
     Attributes
     ----------
-    id : unique among all papers; a finding names it as ``claim:<id>``.
-    experiment : whose scores settle it.
+    id : unique among all papers. A finding names it as ``claim:<id>``.
+    experiment : the experiment whose scores decide it.
     source : bibliography key.
-    place : where in the source.
-    quote : the source's own words ("..." marks what is left out), or ``read off table k`` / ``read off figure k`` where
-        the claim is what a table or figure shows and no sentence of the text.
-    statement : in this suite's words, what is tested.
-    test : what settles it.
-    proof : where the proof stands of a claim that is algebra or holds by construction; its test is then a check of it.
-    repair : what has to be changed for the corrected reading, where that is no corrected method: words after "if".
-    same_as : id of the claim of which this one is a repetition, in the same paper or in its other version.
+    place : where it is in the source.
+    quote : the source's own words, with "..." for omissions. It is ``read off table k`` or ``read off figure k`` if a
+        table or figure shows the claim, and no sentence of the text states it.
+    statement : what is tested, in the words of this suite.
+    test : the test that decides it.
+    proof : where the proof is, for a claim that is algebra or holds by construction. Its test then checks the proof.
+    repair : what has to be changed for the corrected reading if there is no corrected method, in words after "if".
+    same_as : id of the claim that this one repeats, in the same paper or in its other version.
 
     Raises :class:`reports.config.ReportError` for a claim without quote, statement or place, and TypeError for a test
-    that is none.
+    that is not a :class:`ClaimTest`.
     """
 
     id: str

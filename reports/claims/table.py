@@ -1,8 +1,8 @@
-"""The claims of all papers, and the table of them: the verdict on each in every reading, with its numbers.
+"""The claims of all papers, and the table of their verdicts in every reading, with numbers.
 
 Claims are found by scanning for ``papers/<key>/claims.py``, so that a paper is removed with its folder. Such a file has
-``CLAIMS``, a sequence of :class:`reports.claims.record.Claim`. (Objects of another type in it are the claims of a paper
-that judges its own, and are left to it.)
+``CLAIMS``, a sequence of :class:`reports.claims.record.Claim`. Objects of another type in it are claims that the
+paper's own code judges, and are ignored here.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ def load(home: Path = HOME) -> tuple[Claim, ...]:
 
     Raises
     ------
-    TypeError : a test is called with what it does not know; the message names file and claim.
-    ReportError : a claim lacks what it must have, its id is not unique, or it is said to repeat one that is not in its
-        file or repeats another itself.
+    TypeError : a test has a wrong argument. The message names file and claim.
+    ReportError : a claim lacks a required field, its id is not unique, or it repeats a claim that is not in its file or
+        is itself a repetition.
     """
     all_claims = [c for path in sorted(home.glob("*/claims.py")) for c in _claims(path)]
     ids = [c.id for c in all_claims]
@@ -54,15 +54,14 @@ def evaluate(
     extra: Path | None = None,
     ledger: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
-    """Verdict on every claim that the experiment settles, columns ``COLUMNS``.
+    """The verdict on every claim that the experiment decides, columns ``COLUMNS``.
 
-    First those that its scores settle, then those that a table of this suite does (:class:`HoldsIn`); the sources in
-    the order of the experiment's, the claims of one in the order of its file.
+    Claims that its scores decide come first, then those that a table of this suite decides (:class:`HoldsIn`). Sources
+    are in the order of the experiment, and the claims of a source in the order of its file.
 
-    ``extra``: folder of the tables that are no scores; None: there are none. ``ledger``: rows of ``reports.ledger``,
-    which say which readings are private; None: every reading counts as private.
-
-    A finding is attached where its index row names the method ``claim:<id>``.
+    ``extra`` is the folder of further tables, or None. ``ledger`` has rows of ``reports.ledger``, which say which
+    readings are private. If it is None, every reading counts as private. A finding is attached if its index row names
+    the method ``claim:<id>``.
     """
     numbers = published_numbers.load() if published is None else published
     index = (read_findings() if findings is None else findings).to_dict("records")
@@ -90,8 +89,10 @@ def evaluate(
 def summary(
     outcomes: Mapping[str, Outcome], privacy: Mapping[str, tuple[str, str]], proof: bool = False
 ) -> dict[str, str]:
-    """Verdict, margin and figure of a claim. ``outcomes``, ``privacy``: by reading; of the latter see ``decide`` and
-    ``Context.privacy``, a reading that is left out is within its claim."""
+    """The verdict, margin and figure of a claim, from ``outcomes`` and ``privacy`` by reading.
+
+    For ``privacy`` see ``decide`` and ``Context.privacy``. A reading that is left out is within its claim.
+    """
     cost = {r: privacy[r][1] if r in privacy and o.state != UNTESTED else "" for r, o in outcomes.items()}
     return {
         "verdict": decide({r: o.state for r, o in outcomes.items()}, {r: p[0] for r, p in privacy.items()}, proof),
@@ -105,9 +106,10 @@ def summary(
 def own_row(
     claim: Any, outcomes: Mapping[str, Outcome], privacy: Mapping[str, tuple[str, str]] | None = None
 ) -> dict[str, str]:
-    """The row of ``claims.csv`` of a claim that its paper's own code judges; the rest as in :func:`summary`.
+    """The row of ``claims.csv`` of a claim that its paper's own code judges.
 
-    ``claim``: any object with ``id``, ``place``, ``quote`` and ``statement``.
+    ``claim`` is any object with ``id``, ``place``, ``quote`` and ``statement``. The other arguments are those of
+    :func:`summary`.
     """
     row = {"claim": claim.id, "place": claim.place, "quote": claim.quote, "statement": claim.statement}
     return row | summary(outcomes, privacy or {})
@@ -119,12 +121,12 @@ def distinct(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def read_off(frame: pd.DataFrame) -> pd.Series:
-    """True for each claim that is read off a table or figure, and no sentence of the source."""
+    """True for each claim that is read off a table or figure, and not a sentence of the source."""
     return frame["quote"].str.startswith("read off")
 
 
 def counted(frame: pd.DataFrame) -> str:
-    """How many distinct claims, in words: those of the text and those read off tables and figures apart."""
+    """The numbers of distinct claims of the text, and of those read off tables and figures, in words."""
     read = read_off(distinct(frame))
     parts = ((int((~read).sum()), "of its text"), (int(read.sum()), "read off its tables and figures"))
     parts_with_counts = [f"{n} {where}" for n, where in parts if n]
@@ -134,7 +136,7 @@ def counted(frame: pd.DataFrame) -> str:
 
 
 def _outcomes(claim: Claim, data: Data) -> tuple[dict[str, Outcome], dict[str, tuple[str, str]]]:
-    """Reading -> outcome, and -> privacy: the printed one, and each other that some cell of the claim really has."""
+    """Reading -> outcome, and reading -> privacy, for the printed reading and all others of the claim's cells."""
     outcomes, privacy = {}, {}
     for reading in READINGS:
         context = Context(data, claim.source, reading)
@@ -156,7 +158,7 @@ def _claims(path: Path) -> list[Claim]:
 
 
 def _read(path: Path) -> tuple:
-    """``CLAIMS`` of one file, run under a name of its own."""
+    """``CLAIMS`` of one file, which is run as a module with its own name."""
     name = f"_claims_of_{path.parent.name}"
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None, path
@@ -176,7 +178,7 @@ def _read(path: Path) -> tuple:
 
 
 def _claim_at(folder: Path, error: BaseException) -> str:
-    """Id of the call ``Claim(...)`` in a file of the folder inside which the error arose; "" where it arose in none."""
+    """The id of the call ``Claim(...)``, in a file of the folder, in which the error arose; "" if there is none."""
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         if (path := Path(frame.filename)).parent != folder or frame.lineno is None:
             continue

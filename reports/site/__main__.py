@@ -27,7 +27,7 @@ _NUMBERS = ("mean", "std", "difference", "low", "high", "p", "detectable", "medi
 
 
 def known(folder: Path = reference.FOLDER) -> build.Known:
-    """What is committed. Raises ReportError where it is not there."""
+    """What is committed. Raises ReportError if it is not there."""
     for name in ("verdicts.csv", "claims.csv"):
         if not (folder / name).is_file():
             raise ReportError(f"{folder / name} is missing: check it out again, or build from a run with --results")

@@ -1,4 +1,4 @@
-"""From the pages to HTML: Sphinx with the PyData theme, everything that a page loads beside it."""
+"""Builds the HTML from the pages, by Sphinx with the PyData theme. Pages load only files of the site."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class SiteError(RuntimeError):
 
 
 def write(out: Path, content: Content) -> None:
-    """The whole site into ``out``, in the place of what was there but for ``KEPT``. Raises :class:`SiteError`.
+    """Write the whole site into ``out`` and replace its old content except ``KEPT``. Raises :class:`SiteError`.
 
-    The new site is made beside ``out`` and then renamed.
+    The new site is made in a temporary folder next to ``out``, which is then renamed.
     """
     out = Path(out).resolve()
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -78,7 +78,7 @@ def _itables(name: str) -> str:
 def classic(module: str) -> str:
     """The bundle of DataTables, an ES module, as a script that also loads from disk: ``window.dpbayesTables``.
 
-    Browsers load no module from ``file:``. Raises :class:`SiteError` where the bundle ends in no list of exports.
+    Browsers load no module from ``file:``. Raises :class:`SiteError` if the bundle ends in no list of exports.
     """
     exported = _BUNDLE.search(module)
     if not exported:
@@ -92,7 +92,7 @@ def classic(module: str) -> str:
 
 
 def index_of(shown: Sequence[tuple[Document, Sequence[cells.Cell]]]) -> str:
-    """What the search for numbers reads: page, key, label and numbers of every published number."""
+    """The index of the search for numbers: page, key, label and numbers of every published number."""
     rows = [
         [page.path, c.key, f"{c.dataset}, {c.method}{', ' if c.setting else ''}{c.setting}, {c.metric}", c.numbers]
         for page, of in shown
@@ -102,13 +102,13 @@ def index_of(shown: Sequence[tuple[Document, Sequence[cells.Cell]]]) -> str:
 
 
 def _processes() -> int:
-    """Processes that write pages. Sphinx forks them, which deadlocks where JAX or torch has started its threads."""
+    """The number of processes that write pages. Sphinx forks, which deadlocks after JAX or torch started threads."""
     return 1 if {"jax", "torch"} & sys.modules.keys() else os.cpu_count() or 1
 
 
 @cache
 def _english() -> type:
-    """Sphinx's English search, which finds the stem of a word once, and not once a page."""
+    """Sphinx's English search, which computes the stem of a word only once instead of once per page."""
     from sphinx.search.en import SearchEnglish
 
     class English(SearchEnglish):
@@ -165,7 +165,7 @@ def _sphinx(source: Path, out: Path, doctrees: Path, title: str) -> None:
         "exclude_patterns": ["_static"],
     }
     with docutils_namespace(), warnings.catch_warnings():
-        # what the pinned extensions use of each other is theirs to mend
+        # the pinned extensions have to fix how they use each other
         warnings.simplefilter("ignore", DeprecationWarning)
         warnings.simplefilter("ignore", PendingDeprecationWarning)
         app = Sphinx(

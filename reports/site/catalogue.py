@@ -116,7 +116,7 @@ def _methods(content: Content) -> Iterator[Document]:
 
 
 def _statuses(content: Content, names: Sequence[str]) -> dict[str, str]:
-    """Method -> what its page says first about its privacy."""
+    """Method -> the privacy status at the top of its page."""
     ledger = dict(list(content.ledger.groupby("method"))) if len(content.ledger) else {}
     audit = dict(list(content.audit[0].groupby("method"))) if content.audit else {}
     return {n: privacy_status(_adapters(n), ledger.get(n, pd.DataFrame()), audit.get(n)) for n in names}
@@ -371,7 +371,7 @@ def _comments(cls: type) -> dict[str, str]:
 def _answers(content: Content) -> dict[str, list[list]]:
     """Method of ours -> rows: paper, column, reading and verdicts of its distinct numbers.
 
-    A paper with its own code is left out: its AdaSSP, for example, is not the file that the page is about.
+    A paper with its own code is left out, because its AdaSSP, for example, is not the method of the page.
     """
     count: dict[tuple, dict[str, int]] = {}
     for part in content.parts:
@@ -392,7 +392,7 @@ def _answers(content: Content) -> dict[str, list[list]]:
 def _spent(ledger: pd.DataFrame) -> dict[str, list[list[str]]]:
     """Method -> rows of its ledger: claimed, delta, relation, accountant, least and largest epsilon, cells, answers.
 
-    Answers: the cells whose epsilon is this accountant's bound. Where no bound is finite, it is no accountant's.
+    Answers are the cells whose epsilon is this accountant's bound. If no bound is finite, there are none.
     """
     if not len(ledger):
         return {}
@@ -506,7 +506,7 @@ def _datasets(content: Content) -> Iterator[Document]:
 def _dataset(
     d: datasets.DataSet, known: Mapping[str, str], used: Sequence[Mapping[str, str]], tried: Mapping[tuple, str]
 ) -> Document:
-    """A page. ``used``: links to what uses it; ``tried``: of :func:`seen`."""
+    """The page of a data set. ``used``: links to what uses it; ``tried``: from :func:`seen`."""
     page = Document(f"datasets/{d.name}", d.title, known)
     page.say(
         f"{plain(d.title)} has {d.n_rows:,} {KINDS_OF_ROWS[d.kind]} rows with {d.n_inputs:,} "
@@ -572,12 +572,12 @@ def _dataset(
 
 
 def _target(d: datasets.DataSet) -> str:
-    """What the target means, in words; what its file says if ``datasets.csv`` lacks it."""
+    """The meaning of the target in words, or the text of its file if ``datasets.csv`` lacks it."""
     return described("datasets").get(d.name, {}).get("target") or d.target or "none"
 
 
 def seen(path: Path = REFERENCE / "addresses.csv") -> dict[tuple[str, str, str], str]:
-    """(address, member, file) -> what the last check of the addresses found there, and when. Empty without a check."""
+    """(address, member, file) -> what the last check of the addresses found, and when. Empty if there was no check."""
     if not path.is_file():
         return {}
     with path.open(newline="", encoding="utf-8") as f:
@@ -588,7 +588,7 @@ def seen(path: Path = REFERENCE / "addresses.csv") -> dict[tuple[str, str, str],
 
 
 def _ranges(d: datasets.DataSet) -> list[list[str]]:
-    """Columns with a documented range, and what kind of range it is."""
+    """The columns with a documented range, and the kind of range."""
     known = [*zip(d.columns, d.x_bounds or (), strict=False), (d.target, d.y_bounds)]
     rows = [
         [c, f"{b[0]:g}", f"{b[1]:g}", "minimum and maximum of the data" if c in (d.extremes or ()) else "documented"]

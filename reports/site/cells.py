@@ -1,4 +1,4 @@
-"""A page per paper with every published cell: its number, ours by reading, the runs, the verdict and why."""
+"""A page per paper with every published cell: its number, ours by reading, the runs, the verdict and its reason."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from workflow.experiments import by_dataset
 
 #: papers with more published numbers than this have one sortable table and no section per number.
 SECTIONS = 600
-#: dots of a strip, and of the small one in a row of a table.
+#: number of dots of a strip, and of the small strip in a row of a table.
 DOTS, FEW = 200, 21
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One published cell. ``answers``: what ours are, one a reading and protocol; ``readings``: one a column."""
+    """One published cell. ``answers``: our results, one per reading and protocol; ``readings``: one per column."""
 
     key: str
     table: str
@@ -106,12 +106,12 @@ def _cells(part: Part) -> list[Cell]:
 
 
 def _compared(row: Mapping[str, Any]) -> str:
-    """The published number that ours are compared with: of a share that is printed as one minus itself, the error."""
+    """The published number with which ours are compared. A printed accuracy is converted to an error."""
     return row["published_error"] or row["published_mean"]
 
 
 def published(row: Mapping[str, Any]) -> str:
-    """The printed number, with its spread, and the number that is compared where that is another; medians as such."""
+    """The printed number with its spread, and the compared number if it differs. Medians are marked."""
     mean, std = published_texts(row["published_mean"], row["published_std"])
     if row["statistic"]:
         return f"{row['statistic']} {mean}"
@@ -121,7 +121,7 @@ def published(row: Mapping[str, Any]) -> str:
 
 
 def ours(row: Mapping[str, Any] | None) -> str:
-    """Mean, spread and number of our runs, with a digit more than is printed; the median first where it is compared."""
+    """Mean, spread and number of our runs, with one more digit than printed. A compared median comes first."""
     if row is None or math.isnan(row["mean"]):
         return ""
     if row["statistic"]:
@@ -137,7 +137,7 @@ def documents(content: Content, published: Mapping[str, Sequence[Cell]]) -> list
 
 
 def pages(content: Content, published: Mapping[str, Sequence[Cell]]) -> Iterator[tuple[Document, list[Cell]]]:
-    """Per part as many pages as its published numbers need (``MOST``), each with the numbers that it shows."""
+    """As many pages per part as its published numbers need (``MOST``), each with the numbers that it shows."""
     known = {f.id: f.title for f in content.findings}
     methods = set(contract.names())
     for part in content.parts:
@@ -223,7 +223,7 @@ def _table_title(table: str, part: Part) -> str:
 
 
 def _places(chunk: _Chunk, part: Part) -> str:
-    """What a page shows, in words: its tables, or the data sets of a table that goes over several pages."""
+    """The content of a page in words: its tables, or the data sets of a table that spans several pages."""
     if len(chunk) > 1:
         titles = [_table_title(table, part) for table, _ in chunk]
         return ", ".join(titles) if len(titles) < 4 else f"{titles[0]} to {titles[-1]}"
@@ -271,12 +271,12 @@ class _Runs:
                     self.arms[arm["method"], arm.get("label", ""), protocol, config["experiment"]] = arm
 
     def of(self, row: Mapping[str, Any]) -> Sequence[float]:
-        """The runs behind one of ours, in the unit that is compared."""
+        """The runs of one of our numbers, in the unit that is compared."""
         stored = self.own.get((*(row[k] for k in KEY), row["reading"]), ())
         return stored if len(stored) else self.values.get((row["cell"], row["metric"]), ())
 
     def settings(self, row: Mapping[str, Any]) -> str:
-        """What the configuration sets apart from the method's defaults, for that data set."""
+        """The settings of the configuration that differ from the method's defaults, for that data set."""
         experiment = row["cell"].partition("-")[0]
         arm = self.arms.get((row["our_method"], row["our_setting"], row["protocol"], experiment))
         if arm is None:
@@ -287,7 +287,7 @@ class _Runs:
 
 
 def _answer(row: Mapping[str, Any], part: Part, runs: _Runs, methods: set[str]) -> dict[str, Any]:
-    """What the section of a cell shows of one of ours."""
+    """The part of a cell's section about one of our numbers."""
     cell = row["cell"]
     extra = "" if row["headline"] == "yes" else f"; also under the split protocol {row['protocol']}"
     facts = []
@@ -317,10 +317,10 @@ def _answer(row: Mapping[str, Any], part: Part, runs: _Runs, methods: set[str]) 
 
 
 def strip(values: Sequence[float], printed: str, most: int = DOTS, axis: Sequence[float] = ()) -> dict[str, Any] | None:
-    """Runs as dots on one line and the published number as a bar; None below two runs.
+    """Runs as dots on one line and the published number as a bar. None for fewer than two runs.
 
-    Logarithmic where all is positive and spans more than a factor of 50. Of more than ``most`` runs their quantiles.
-    ``axis``: what else the axis must hold.
+    The axis is logarithmic if everything is positive and spans more than a factor of 50. If there are more than
+    ``most`` runs, their quantiles are shown. ``axis``: further values that the axis must contain.
     """
     x = np.sort(np.asarray(values, dtype=np.float64))
     x = x[np.isfinite(x)]

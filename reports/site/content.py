@@ -1,4 +1,4 @@
-"""What a site shows: data only, handed over by ``reports.build``."""
+"""The content of a site, as data from ``reports.build``."""
 
 from __future__ import annotations
 
@@ -28,12 +28,16 @@ _NUMBERS = ["mean", "std", "n", "difference", "low", "high", "p", "detectable"]
 
 @dataclass(frozen=True)
 class Part:
-    """One paper, or an experiment of none: all that its pages show.
+    """The content of the pages of one paper, or of an experiment without a paper.
 
-    ``verdicts``: of :func:`verdicts_of`; ``scores``: tidy rows of its runs, for the strips, or None; ``configs``: its
-    experiments; ``judged``: how the numbers of a paper with its own code are judged, a sentence; ``rerun``: the
-    command that computes all of it; ``runs``: (six keys of a published cell, reading) -> runs, where they are not in
-    scores; ``titles``: of its methods, if they are not known; ``answer``: of its authors, Markdown, or "".
+    ``verdicts``: from :func:`verdicts_of`.
+    ``scores``: tidy rows of its runs, for the strips, or None.
+    ``configs``: its experiments.
+    ``judged``: a sentence on how the numbers of a paper with its own code are judged.
+    ``rerun``: the command that computes everything.
+    ``runs``: (six keys of a published cell, reading) -> runs, if they are not in the scores.
+    ``titles``: titles of its methods, if they are not known.
+    ``answer``: the answer of its authors in Markdown, or "".
     """
 
     key: str
@@ -57,7 +61,7 @@ class Part:
 
     @property
     def answered(self) -> bool:
-        """Does it print numbers that are compared?"""
+        """Whether it has published numbers that are compared."""
         return len(self.verdicts) > 0
 
 
@@ -89,14 +93,14 @@ class Content:
 
     @property
     def papers(self) -> list[Part]:
-        """Parts that have something of a paper to show."""
+        """The parts with content on a paper."""
         return [p for p in self.parts if p.answered or len(p.claims) or p.figures or p.methods]
 
 
 def verdicts_of(frame: pd.DataFrame, copy: Sequence[bool] | np.ndarray | None = None) -> pd.DataFrame:
-    """The verdicts with every column that pages read: texts as they are, numbers as float64 (NaN: none).
+    """The verdicts with every column that pages read: texts unchanged, numbers as float64 (NaN: none).
 
-    ``copy``: which rows are of a published cell that repeats another (``reports.published.is_copy``); by default none.
+    ``copy``: whether each row's published cell repeats another (``reports.published.is_copy``); by default none does.
     """
     out = pd.DataFrame(index=range(len(frame)))
     for column in [*_TEXT, *_WORDS]:
@@ -104,9 +108,9 @@ def verdicts_of(frame: pd.DataFrame, copy: Sequence[bool] | np.ndarray | None = 
     for column in _NUMBERS:
         out[column] = pd.to_numeric(frame[column], errors="coerce").to_numpy() if column in frame else float("nan")
     out["copy"] = np.zeros(len(frame), dtype=bool) if copy is None else np.asarray(copy, dtype=bool)
-    # Of a share that is printed as one minus itself, the number that is compared.
+    # A printed accuracy is compared as an error.
     out["published_error"] = frame["published_error"].astype(str).to_numpy() if "published_error" in frame else ""
-    # Of a box plot its median is published, and compared with the median of ours.
+    # The published median of a box plot is compared with the median of ours.
     out["statistic"] = frame["statistic"].astype(str).to_numpy() if "statistic" in frame else ""
     out["median"] = pd.to_numeric(frame["median"], errors="coerce").to_numpy() if "statistic" in frame else float("nan")
     return out
@@ -123,7 +127,7 @@ def counts(verdicts: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def first_readings(verdicts: pd.DataFrame) -> pd.DataFrame:
-    """One row per distinct published number: by the authors' code, as printed if there is none.
+    """One row per distinct published number: the reading of the authors' code, or as printed if there is none.
 
     Corrected methods are other algorithms and never count as a reproduction.
     """
@@ -131,7 +135,7 @@ def first_readings(verdicts: pd.DataFrame) -> pd.DataFrame:
 
 
 def shown_reading(first: pd.DataFrame) -> str:
-    """Which readings rows of :func:`first_readings` are of, in words."""
+    """The readings of rows of :func:`first_readings`, in words."""
     there = set(first["reading"])
     if there == {"authors", "printed"}:
         return f"{READING_TITLES['authors']}, {READING_TITLES['printed']} if there is none"
@@ -139,13 +143,13 @@ def shown_reading(first: pd.DataFrame) -> str:
 
 
 def distinct(part: Part) -> pd.DataFrame:
-    """Verdicts of a paper, a row per distinct number and reading: no copies, and no answers in another protocol."""
+    """The verdicts of a paper, one row per distinct number and reading, without copies and other protocols."""
     v = part.verdicts
     main = (v["headline"] == "yes") | bool(part.judged)  # such a paper has one protocol, and marks one reading
     return v[main & ~v["copy"]]
 
 
 def as_printed(part: Part) -> pd.DataFrame:
-    """Verdicts of the distinct numbers of a paper that were scored as printed, a row per number."""
+    """The verdicts of the distinct numbers of a paper that were scored as printed, one row per number."""
     v = distinct(part)
     return v[(v["reading"] == "printed") & v["verdict"].isin(VERDICTS)].drop_duplicates(KEY)

@@ -1,4 +1,4 @@
-"""A page in the making: MyST Markdown with pieces of HTML from the templates."""
+"""A page that is being written: MyST Markdown with pieces of HTML from the templates."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from reports.site.words import SIGNS
 
 HERE = Path(__file__).parent
 _FENCE = "`" * 12
-#: characters of tables on a page; with what the theme adds, a page stays below 300 kB.
+#: largest number of characters of tables on a page. With the parts of the theme, a page stays below 300 kB.
 MOST = 255_000
 
 
@@ -35,25 +35,25 @@ def environment() -> jinja2.Environment:
 
 
 def read_as(text: str) -> str:
-    """A text that may begin with the key of a reading and a colon, with the reading's title in its place."""
+    """The text, with the key of a reading at its beginning replaced by the reading's title."""
     key, colon, rest = text.partition(":")
     return f"{READING_TITLES[key].capitalize()}:{rest}" if colon and key in READING_TITLES else text
 
 
 def pieces(text: str) -> list[str]:
-    """A text cut at its semicolons, but not inside of brackets, and before a long list in brackets."""
+    """The text cut at semicolons outside of brackets, and before a long list in brackets."""
     return re.split(r";\s+(?![^()]*\))|\s+(?=\([^()]{30,}\))", text)
 
 
 def plain(text: str) -> str:
-    """A text as Markdown that shows it letter by letter; a control character is shown as U+FFFD."""
+    """The text as Markdown that shows it literally. A control character is shown as U+FFFD."""
     return re.sub(r"([\\`*_{}\[\]()<>#+|~$!&^@=%-])", r"\\\1", visible(" ".join(text.split())))
 
 
 class Document:
     """One page: ``path`` without its suffix, relative to the site's root.
 
-    ``known``: titles of the findings that have a page, by id; what is no such id gets no link.
+    ``known``: titles of the findings that have a page, by id. Other ids get no link.
     """
 
     def __init__(self, path: str, title: str, known: Mapping[str, str] | None = None):
@@ -84,7 +84,7 @@ class Document:
         return sum(map(len, self._lines))
 
     def html(self, text: str) -> None:
-        """HTML as it is. A backtick is written as a reference, so that nothing ends the block but its own fence."""
+        """Add raw HTML. Backticks are written as character references, so that only its own fence ends the block."""
         if not text.strip():
             return
         safe = "\n".join(line for line in text.replace("`", "&#96;").splitlines() if line.strip())

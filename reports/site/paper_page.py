@@ -1,4 +1,4 @@
-"""The pages of a paper: its report card and verdicts, and below it its claims, its tables, and what its authors get."""
+"""The pages of a paper: its report card and verdicts, its claims, its tables, and a page for its authors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SETTLED = (HOLDS, PROVED, UNTESTED)
 
 
 def papers(part: Part, content: Content, known: dict[str, str], cells: bool) -> Iterator[Document]:
-    """All pages of one paper. ``cells``: is there a page of its published numbers?"""
+    """All pages of one paper. ``cells``: whether there is a page of its published numbers."""
     below = []
     if len(part.claims):
         below.append(_claims(part, content, known))
@@ -66,13 +66,13 @@ def _paper(part: Part, content: Content, known: dict[str, str], cells: bool, bel
 
 
 def _kind(page: Document) -> str:
-    """What a page below that of a paper shows: the end of its title."""
+    """The end of the title of a page below that of a paper, which says what it shows."""
     text = page.title.rpartition(": ")[2]
     return text[:1].upper() + text[1:]
 
 
 def _summary(part: Part) -> str:
-    """What the page is about, a sentence."""
+    """A sentence on what the page is about."""
     n = len(first_readings(part.verdicts))
     what = [f"{n:,} published numbers"] if n else []
     what += [f"{len(claims.distinct(part.claims))} claims"] if len(part.claims) else []
@@ -87,10 +87,10 @@ def items_of(findings: Sequence[Finding]) -> list[dict[str, str]]:
 def table_pages(
     page: Document, tables: Sequence[Table], title: Callable[[Table], str] = TITLE, **how: bool
 ) -> Iterator[Document]:
-    """``page`` with tables one below the other, and as many pages behind it as they need (``MOST``).
+    """Put tables on ``page``, one below the other, and on as many further pages as they need (``MOST``).
 
-    ``title``: of each table. ``how``: arguments of the macro ``table``. A table that is larger than a page is left to
-    its files.
+    ``title`` gives the title of each table. ``how``: arguments of the macro ``table``. A table that is larger than a
+    page is only given as files.
     """
     first, n = page, 1
     for table in tables:
@@ -106,7 +106,7 @@ def table_pages(
 
 
 def tables_of(page: Document, tables: Sequence[Table]) -> None:
-    """Tables one below the other, each below its title. A table that is larger than a page is left to its files."""
+    """Put tables one below the other, each with its title. A table larger than a page is only given as files."""
     for table in tables:
         page.heading(table.title, 3)
         page.html(_piece(page, table, open=False))
@@ -119,20 +119,20 @@ def _piece(page: Document, table: Table, **how: bool) -> str:
 
 
 def figures_of(page: Document, figures: Sequence[Figure], content: Content) -> None:
-    """Figures with their captions, each with the scale where that is not full."""
+    """Put figures with their captions, each with the scale if that is not full."""
     for figure in figures:
         page.part("figure", f=figure, banner=content.banner if content.scale != "full" else "")
 
 
 def _short_title(title: str, part: Part) -> str:
-    """A table's title without the paper's, where the page is of one source."""
+    """A table's title, without the title of the paper if the page has only one source."""
     for name in part.sources.values() if len(part.sources) == 1 else ():
         title = title.removeprefix(f"{name}, ")
     return title[:1].upper() + title[1:]
 
 
 def _board(part: Part, full: bool) -> list[dict[str, Any]]:
-    """Verdicts by source and reading, each with its ceiling; a number that repeats another is counted once.
+    """Verdicts by source and reading, each with its ceiling. A number that repeats another is counted once.
 
     Corrected methods are other algorithms, and are left out.
     """
@@ -160,7 +160,7 @@ def _board(part: Part, full: bool) -> list[dict[str, Any]]:
 
 
 def copy_of(rows: pd.DataFrame, title: str, ceilings: pd.DataFrame) -> dict[str, Any]:
-    """What a perfect copy of our implementation would earn for the numbers of ``rows``, rounded, as a row of counts."""
+    """A row of the rounded counts that a perfect copy of our implementation would earn for the numbers of ``rows``."""
     (sums,) = scoreboard.with_ceiling(rows.assign(all=""), ("all",), ceilings).to_dict("records")
     words = {w: round(sums[f"copy_{w}"]) for w in ceiling.SHARES[:-1]}
     scored = sums["numbers"] - sums["no_score"] - int(sums["no_ceiling"])
@@ -234,7 +234,7 @@ def _privacy_lines(part: Part) -> list[dict[str, Any]]:
 
 
 def _effort(part: Part) -> tuple[list[str], list[str]]:
-    """What made the work easy and hard, as far as this report can count it."""
+    """What made the reproduction easy and what made it hard, as far as this report can count it."""
     if not part.answered:
         return [], []
     v, easy, hard = part.verdicts, [], []
@@ -269,7 +269,7 @@ def _effort(part: Part) -> tuple[list[str], list[str]]:
 
 
 def claim_parts(frame: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
-    """The claims in two parts, of the text and read off: heading and rows. A part without claims is left out."""
+    """The claims in two parts, of the text and read off, as heading and rows. A part without claims is left out."""
     read = claims.read_off(frame)
     parts = (("Stated in the text", frame[~read]), ("Read off tables and figures", frame[read]))
     return [(heading, rows) for heading, rows in parts if len(rows)]
@@ -321,7 +321,7 @@ def _tables(part: Part, content: Content, known: dict[str, str]) -> Iterator[Doc
 
 
 def _authors(part: Part, content: Content, known: dict[str, str], cells: bool) -> Document:
-    """What the authors of a paper should see of it, and their answer."""
+    """The page for the authors of a paper, with their answer."""
     page = Document(f"papers/{part.key}/authors", f"{part.title}: for its authors", known)
     page.say(
         "This page is for the authors of the paper. "
@@ -395,5 +395,5 @@ def _refuted(part: Part) -> list[list[str]]:
 
 
 def inert(markdown: str) -> str:
-    """Markdown whose code stays code: no fence of it names a directive."""
+    """Markdown in which no fence of code can name a directive."""
     return "\n".join(re.sub(r"^(\s*(?:`{3,}|~{3,}|:{3,}))\s*\{.*$", r"\1text", line) for line in markdown.splitlines())

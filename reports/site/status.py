@@ -1,4 +1,4 @@
-"""What the page of a method says first about its privacy, computed from the ledger and the audit."""
+"""The privacy status at the top of the page of a method, computed from the ledger and the audit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from methods.contract import Method
 from reports.ledger import ANSWER, TOTAL
 from reports.site.words import kind_title, relation
 
-#: share by which an epsilon may exceed its claim by rounding alone.
+#: share by which an epsilon may exceed its claim by rounding.
 ROUNDING = 1e-9
 
 
@@ -66,7 +66,7 @@ def _audited(kinds: Sequence[str], audit: pd.DataFrame | None) -> str:
 
 
 def _range(values: Sequence[float]) -> str:
-    """The least and the largest value, as in "11 to 60"; one of them if they are shown alike."""
+    """The smallest and the largest value, as in "11 to 60", or one of them if their texts are equal."""
     ends = dict.fromkeys("infinite" if math.isinf(v) else f"{v:.0f}" if 10 <= v < 1e6 else f"{v:.3g}"
                          for v in (min(values), max(values)))  # fmt: skip
     return " to ".join(ends)

@@ -44,7 +44,7 @@ class Pipe:
         print(found["status"], found["copies"])
 
 rows.other_fit = fit
-rows.one("regression", rows.BASE, 400_000, 10, Pipe())
+rows.one("regression", rows.BASE, 400_000, 10, 60.0, Pipe())
 """
 
 
@@ -58,25 +58,58 @@ def test_what_holds_two_copies_is_seen_to_hold_two():
 
 
 def test_what_cannot_be_fitted_has_its_reason():
-    found = rows.measured("regression", "posterior_sampling_direct", 50, 2, 3600.0)  # no limit by the clock
+    found = rows.measured("regression", "posterior_sampling_direct", 50, 2, 3600.0)
     assert found["status"] == "not supported"
     assert len(found["reason"].split()) > 3
 
 
 def test_a_fit_that_takes_too_long_is_given_up():
-    found = rows.measured("regression", "adassp", 50, 2, 0.01)
-    assert (found["status"], found["reason"]) == ("given up", "after 0.01 s")
+    found = rows.measured("classification", rows.BASE, 20_000, 50, 0.01)
+    assert (found["status"], found["reason"]) == ("given up", "after 0.01 CPU s")
 
 
-def test_a_method_that_was_given_up_is_not_tried_on_more_rows(monkeypatch):
-    asked = []
+@pytest.fixture
+def asked(monkeypatch):
+    """What was fitted, in place of fits: scikit-learn is done, others are given up."""
+    found = []
 
     def measured(task, name, n, d, limit):
-        asked.append((task, name, n))
-        status = {"status": "ok", "seconds": 1.0} if name == rows.BASE else {"status": "given up"}
-        return dict.fromkeys(rows.COLUMNS, "") | {"task": task, "rows": n, "columns": d, "method": name} | status
+        found.append((task, name, n))
+        told = {"status": "given up", "reason": rows.given_up(limit)}
+        told = {"status": "ok", "seconds": 1.0} if name == rows.BASE else told
+        return dict.fromkeys(rows.COLUMNS, "") | {"task": task, "rows": n, "columns": d, "method": name} | told
 
     monkeypatch.setattr(rows, "measured", measured)
-    rows.table([100, 10], [2], ["adassp"], 1.0)
+    return found
+
+
+def test_a_method_that_was_given_up_is_not_tried_on_more_rows(asked, tmp_path):
+    rows.table([100, 10], [2], ["adassp"], 1.0, tmp_path / "rows.csv")
     assert [n for task, name, n in asked if (task, name) == ("regression", "adassp")] == [10]
     assert [n for task, name, n in asked if (task, name) == ("regression", rows.BASE)] == [10, 100]
+
+
+def test_a_second_call_repeats_only_what_has_another_limit(asked, tmp_path):
+    out = tmp_path / "rows.csv"
+    first = rows.table([10], [2], ["adassp"], 1.0, out)
+    asked.clear()
+    assert rows.table([10], [2], ["adassp"], 1.0, out).equals(first)
+    assert not asked
+    rows.table([10], [2], ["adassp"], 2.0, out)
+    assert asked == [("regression", "adassp", 10)]
+
+
+def test_the_page_shows_the_committed_table():
+    found = pd.read_csv(ROOT / "benchmarks/reference/rows.csv", dtype=str, keep_default_na=False)
+    assert found.columns.tolist() == rows.COLUMNS
+    ten = found[found["columns"] == "10"].set_index(["task", "method"])
+    page = (ROOT / "docs/how-to/change-numbers.md").read_text(encoding="utf-8").partition("### A million rows")[2]
+    lines = [[cell.strip(" `") for cell in line.split("|")[1:-1]] for line in page.splitlines() if line[:3] == "| `"]
+    assert len(lines) > 15
+    for method, *cells in lines:
+        told = [
+            ten.at[(task, method), name] if (task, method) in ten.index else ""
+            for task in rows.KINDS
+            for name in ("seconds", "ratio")
+        ]
+        assert cells == told

@@ -1,9 +1,9 @@
-"""Sums of gradients of -log p(y | x, w) over rows, clipped a row or not, without a gradient of any single row.
+"""Sums of gradients of -log p(y | x, w) over rows, with or without clipping per row, without any per-row gradient.
 
 All rows of a batch share one w, so the gradient of row i in a layer is the outer product of the layer's input
-(a_i, 1) and the error delta_i at its output: its squared norm is |delta_i|^2 (|a_i|^2 + 1) (Goodfellow 2015, arXiv
-1510.01799), and the sum with weights c_i is (a, 1)' diag(c) delta. One forward and one backward pass and one matrix
-product a layer; the weights c_i are known before those products, so there is no second pass.
+(a_i, 1) and the error delta_i at its output. Its squared norm is |delta_i|^2 (|a_i|^2 + 1) (Goodfellow 2015, arXiv
+1510.01799), and the sum with weights c_i is (a, 1)' diag(c) delta. This takes one forward pass, one backward pass and
+one matrix product per layer. The weights c_i are known before those products, so there is no second pass.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ def rows_of(task: Task, *, private: bool) -> Rows:
     """The task's rows, checked.
 
     A label that is no class is refused where nothing is promised. A private method cannot refuse it: to stop is an
-    answer that depends on one row. Such a row takes part with gradient 0. What is public is checked for both: the
+    answer that depends on one row. Such a row takes part with gradient 0. The public knowledge is checked for both: the
     number of rows, and the documented range of the labels. Raises ValueError.
     """
     model: BNNClassification = task.model
@@ -108,7 +108,7 @@ def warm_up() -> None:
 def poisson_noise_multiplier(method: str, budget: Budget, plan: PoissonPlan) -> float:
     """Noise multiplier that keeps the budget's (epsilon, delta) over the plan, or else the budget's fixed one.
 
-    Raises ValueError where the budget states neither.
+    Raises ValueError if the budget states neither.
     """
     if budget.epsilon is not None and budget.delta is not None:
         from privacy.calibration import noise_multiplier

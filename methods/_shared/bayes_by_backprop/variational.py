@@ -1,7 +1,7 @@
-"""Mean-field Gaussian over the weights: w = mean + s xi, s = softplus(rho), xi ~ N(0, I) once a step.
+"""Mean-field Gaussian over the weights: w = mean + s xi, s = softplus(rho), with xi ~ N(0, I) drawn once per step.
 
-Everything here reads gradients of the data term as they are handed in (released ones, where the method is private), the
-draw xi and the variational parameters: it is post-processing.
+Everything here reads only its input gradients of the data term, the draw xi and the variational parameters. The
+gradients of a private method are released ones, so all of this is post-processing.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
 """DP-SGD on linear regression with unknown noise: on the lower bound of a mean-field q, or on the likelihood.
 
-q(w) = N(m, diag(s^2)) and log v ~ N(mu, t^2), so that E[1/v] = exp(-mu + t^2 / 2) and the lower bound has no integral
-left. With e^-mu for E[1/v] (t^2 is of the order 1/n), its gradients, for a row with r = y - m . x1 and
-q = r^2 + sum_j s_j^2 x1_j^2 in the data term, are
+q(w) = N(m, diag(s^2)) and log v ~ N(mu, t^2), so E[1/v] = exp(-mu + t^2 / 2), and the lower bound contains no integral.
+E[1/v] is approximated by e^-mu, because t^2 is of the order 1/n. For a row with r = y - m . x1 and q = r^2 + sum_j
+s_j^2 x1_j^2, the gradients of the data term are
 
     in m: -(r / v) x1,    in log s_j: (s_j^2 / v) x1_j^2,    in mu: (1 - q / v) / 2,    v = e^mu.
 
-Each part is multiplied by a number that reads no row, and clipped by itself: sqrt(v), so that residuals are measured in
-their standard deviation, which the noise then follows down; v / s_j^2 times a weight; and for mu a weight, with q / v
-cut at ``MOST`` and 1 replaced by the expectation of the cut value under the model, so that cutting gives no bias where
-residuals are Gaussian (Huber's proposal 2).
+Each part is multiplied by a number that reads no row, and clipped by itself. For m the number is sqrt(v), so residuals
+are measured in their standard deviation and the noise decreases with it. For log s_j it is v / s_j^2 times a weight.
+For mu it is a weight, where q / v is cut at ``MOST`` and 1 is replaced by the expectation of the cut value under the
+model. So cutting causes no bias if residuals are Gaussian (Huber's proposal 2).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Natural parameters of the normal-inverse-gamma: what a row adds, and orders of rows that add it.
+"""Natural parameters of the normal-inverse-gamma, the contribution of a row, and weights by the order of rows.
 
 A row's likelihood N(y; w . x1, v), x1 = [x, 1], is exp of an inner product with the statistics (w / v, w w' / v, 1 / v,
-log v), so it is a site T(z) = (x1 y, x1 x1', y^2 / 2, 1/2) of the conjugate family, whatever the cavity. EP, SEP and
-their clipped variant therefore end at prior + sum of weights x T(z_n), with weights that the order of the rows fixes.
+log v). So it is a site T(z) = (x1 y, x1 x1', y^2 / 2, 1/2) of the conjugate family, whatever the cavity is. EP, SEP and
+their clipped variant therefore end at prior + sum of weights x T(z_n). The order of the rows determines the weights.
 """
 
 from __future__ import annotations

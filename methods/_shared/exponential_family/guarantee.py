@@ -1,4 +1,4 @@
-"""The cost of one exact draw from a conjugate posterior, and the tempering that a budget asks for.
+"""The privacy cost of one exact draw from a conjugate posterior, and the tempering that a budget requires.
 
 Relation: replace one record, n fixed and public. A draw is made from the distribution with natural parameter
 

@@ -47,7 +47,8 @@ class Centre:
     def rows(self, task: Task) -> np.ndarray:
         """Signed centred rows (2 y - 1) [x - mean, 1], (n, D); see ``posterior.signed`` (not strict)."""
         z = signed(task, strict=False)
-        z[:, :-1] -= z[:, -1:] * self.mean
+        for j, mean in enumerate(self.mean):  # by column: of many rows no further copy is made
+            z[:, j] -= z[:, -1] * mean
         return z
 
     def prior(self, precision: float) -> np.ndarray:

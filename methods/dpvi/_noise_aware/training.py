@@ -62,8 +62,9 @@ def prepare_rows(task: Task, likelihood: Likelihood, sampling_rate: float) -> ke
     elif likelihood.name == "logistic":
         rows["start"], rows["index"], rows["entry"] = sparse_rows(task.x, likelihood)
     else:
-        # a copy: of one column the transposed view is the task's own, read-only, for which all kernels compile anew
-        rows["columns"] = np.array(likelihood.design(task.x).T, order="C")
+        rows["columns"] = np.empty((likelihood.design(task.x[:1]).shape[1], task.n))
+        for k in range(0, task.n, _BLOCK):  # of a large table there is never a second copy
+            rows["columns"][:, k : k + _BLOCK] = likelihood.design(task.x[k : k + _BLOCK]).T
     return kernels.Rows(**rows)
 
 

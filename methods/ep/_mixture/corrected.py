@@ -226,7 +226,7 @@ def reading(
 
 
 def _noise_multiplier(budget: Budget, planned: Event, method: str) -> float:
-    """Of one release: what (epsilon, delta) leaves for K of them, or the one that the budget states."""
+    """The noise multiplier of one release: what (epsilon, delta) leaves for K releases, or what the budget states."""
     from privacy.scaling import remaining_noise_multiplier
 
     if budget.epsilon is not None and budget.delta is not None:

@@ -207,7 +207,7 @@ def _release(mechanism: GaussianMechanism, value: Naturals, rules: Rules, hidden
 
 
 def kernel_order(hidden: int, inputs: int) -> np.ndarray:
-    """Of the weights' numbers in ``Naturals.vector``, the order in which the kernel reads their noise; (size - 2,).
+    """The order in which the kernel reads the noise of the weights' numbers in ``Naturals.vector``: (size - 2,).
 
     Of the first layer it takes eight hidden units at a time, and of these one input after the other.
     """

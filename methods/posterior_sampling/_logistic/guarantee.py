@@ -1,11 +1,11 @@
-"""The cost of one exact draw from a posterior, and how strong a prior or how flat a likelihood a budget asks for.
+"""The privacy cost of one exact draw from a posterior, and the prior or the flat likelihood that a budget requires.
 
 Relation: replace one record, n fixed and public. Notation: rows of norm at most c, labels 0 or 1, so that the gradient
 of one log-likelihood, (sigmoid(w . x) - y) x, is shorter than c (B = 1 in Geumlek, Song & Chaudhuri 2017, assumption
 1). The distributions are p(w) proportional to exp(-power sum_i l_i(w) - precision |w|^2 / 2), with precision = n beta.
 
-All statements are for EXACT samples. A Markov chain of finite length draws from another distribution, whose distance is
-not accounted for; ``sampler`` states how it is checked.
+All statements are for EXACT samples. A Markov chain of finite length draws from another distribution, and the distance
+is not accounted for. ``sampler`` states how it is checked.
 """
 
 from __future__ import annotations

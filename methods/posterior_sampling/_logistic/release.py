@@ -17,7 +17,7 @@ from models.task import Task
 from privacy.budget import Budget
 from privacy.ledger import Event, Relation
 
-#: of every method whose release is the end of a chain
+#: for every method whose release is the end of a chain
 MARKOV_CHAIN = Leak(
     LeakKind.SAMPLER,
     "the guarantee is for an exact sample; the draw is the end of a Markov chain, whose distance is not counted (what "
@@ -33,7 +33,7 @@ NO_DRAW = Leak(
 
 @dataclass(frozen=True)
 class SamplerSettings:
-    """How long the chain runs that ends in the draw. Raises ValueError for a number below 1."""
+    """The length of the chain that ends in the draw. Raises ValueError for a number below 1."""
 
     #: Hamiltonian trajectories of one run (choice of this suite).
     trajectories: int = 10

@@ -22,6 +22,7 @@ import math
 import numpy as np
 from scipy.linalg import cho_solve
 
+from methods._shared import row_blocks
 from methods.contract import Diverged
 from methods.sufficient_statistics._bernstein_sheldon.families import mixing_variances
 from methods.sufficient_statistics._bernstein_sheldon.regression import product_draw
@@ -40,8 +41,12 @@ def moments(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     of its own, are k releases of sensitivity 1: with (epsilon, delta) that costs less than one release of L1
     sensitivity k.
     """
-    u = np.clip(np.nan_to_num(np.column_stack([x, y]), nan=0.0, posinf=1.0, neginf=-1.0), -1.0, 1.0)
-    return np.concatenate([(u.T @ u)[np.triu_indices(u.shape[1])], u.sum(axis=0)])
+
+    def of(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        u = np.clip(np.nan_to_num(np.column_stack([x, y]), nan=0.0, posinf=1.0, neginf=-1.0), -1.0, 1.0)
+        return np.concatenate([(u.T @ u)[np.triu_indices(u.shape[1])], u.sum(axis=0)])
+
+    return row_blocks.total(of, x, y)
 
 
 def unpack(z: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:

@@ -43,7 +43,7 @@ def inside_sum(x: np.ndarray, low: float, high: float) -> np.ndarray:
 
 
 def category_counts(x: np.ndarray, categories: int) -> np.ndarray:
-    """How many of the rows x (n, 1) are 0, ..., categories - 2; (categories - 1,). The last count follows from n.
+    """The numbers of rows x (n, 1) that are 0, ..., categories - 2: (categories - 1,). The last count follows from n.
 
     L1 sensitivity under replace-one, n public: 2. Proof: a row adds 1 to at most one of these counts, so replacing
     it moves at most two counts by 1 each. (The authors' code declares 1, and gives all counts one and the same

@@ -4,14 +4,14 @@ One sweep: S | theta, omega, Z, the product of the normal that the central limit
 of N(Z, diag omega); theta = (w, v) | S by the conjugate update; omega | S, Z as in ``families``. Two readings:
 
 ``corrected``  each distinct moment of u = (x, y) once: the products u_a u_b, a <= b, and the sums u_a (77 numbers for
-               10 inputs). Their law is exact Gaussian algebra (Isserlis 1918) with x ~ N(0, I), the public law of the
-               simulated inputs, so that nothing is spent on fourth moments. Rows are clipped to public bounds.
+               10 inputs). Their distribution is exact Gaussian algebra (Isserlis 1918) with x ~ N(0, I), the public
+               distribution of the simulated inputs, so nothing is spent on fourth moments. Rows are clipped publicly.
                A sweep also moves theta and S together (:func:`move_together`). If the noise is large against the
                sampling error of S, then S determines theta and theta determines S, and a sweep without these moves
                leaves both where they are.
-``released``   as the released program runs: (X'X, X'y, y'y) with X'X in full (133 numbers), noise on the upper triangle
-               and mirrored, but a variance omega of its own for each entry; ranges of the data as sensitivities; the
-               exact fourth moments summed over the rows, where their noisy means belong. No guarantee at all.
+``released``   as the authors' code runs: (X'X, X'y, y'y) with X'X in full (133 numbers). Noise is drawn for the upper
+               triangle and mirrored, but each entry has its own variance omega. Sensitivities are ranges of the data,
+               and exact sums of fourth moments over the rows take the place of noisy means. No guarantee at all.
 """
 
 from __future__ import annotations

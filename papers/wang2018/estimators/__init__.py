@@ -5,6 +5,6 @@ Every estimator is a function of the moments of the training rows (:mod:`.moment
 row; the number of rows is public.
 
 Readings: ``authors`` is the arithmetic of the authors' code, ``printed`` what it is meant to be, as far as public
-texts say so, ``corrected`` the same with a guarantee that is proved here. Where a method has no ``printed``
-reading of its own, the text that would say it was not at hand.
+texts say so, ``corrected`` the same with a guarantee that is proved here. If a method has no ``printed``
+reading, the text that would state it was not at hand.
 """

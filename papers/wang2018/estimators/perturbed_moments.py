@@ -68,8 +68,9 @@ def adassp(moments: Moments, epsilon: float, delta: float, reading: str, noise: 
 
 
 def adaptive_penalty(smallest: np.ndarray, scale: float, d: int, tail: float) -> np.ndarray:
-    """What lifts the smallest eigenvalue to a bound on the noise's norm: from the noisy eigenvalue and public
-    numbers."""
+    """The penalty that raises the smallest eigenvalue to a bound on the noise's norm.
+
+    It is computed from the noisy eigenvalue and public numbers."""
     least = np.maximum(0.0, smallest - scale * math.sqrt(tail))
     return np.maximum(0.0, scale * math.sqrt(d * math.log(2 * d**2 / FAILING)) - least)
 

@@ -143,7 +143,7 @@ def largest_power(penalty: float, epsilon: float, delta: float, n: int) -> float
 
     ``guarantee.supremum`` with t = gamma, a = gamma (1 + lambda), rows of norm at most 1: its cells do not move with
     gamma, so that it is the largest of the same lines in gamma (``guarantee.lines``). The search looks at every fourth
-    order, then at all around the best one. The whole curve decides at the end. Raises ValueError where no gamma above
+    order, then at all around the best one. The whole curve decides at the end. Raises ValueError if no gamma above
     1e-9 fits.
     """
     a = penalty + IDENTITY
@@ -325,7 +325,7 @@ def draw_curve(order, h, shift2):
 def affordable_power(h: np.ndarray, length: np.ndarray, scale: float, epsilon: float, delta: float) -> np.ndarray:
     """The largest gamma (r,), to 1e-6 from below, at which two releases with noise ``scale`` and the draw cost epsilon.
 
-    Raises ValueError where none above 1e-9 does.
+    Raises ValueError if none above 1e-9 does.
     """
     order, column = orders_of(h), h[:, None]
 

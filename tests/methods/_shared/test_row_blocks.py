@@ -32,6 +32,7 @@ def test_one_block_is_the_plain_sum_to_the_digit():
 def test_each_row_is_taken_once_and_in_order(n):
     x = 3 * rows(n)
     assert np.array_equal(row_blocks.each(lambda b: clipped(b, 1.0), x, rows=7), clipped(x, 1.0))
+    assert np.array_equal(row_blocks.numbers(lambda b: np.abs(b).max(axis=1), x, rows=7), np.abs(x).max(axis=1))
 
 
 def test_no_block_is_longer_than_asked_for_and_none_is_empty():

@@ -1,7 +1,7 @@
 """The correlation of the scores of two random splits of one table, and the share of privacy noise in their spread.
 
-    python -m benchmarks.split_scores --data results/data            # print the table: a CPU minute
-    python -m benchmarks.split_scores --data results/data --commit   # write it to benchmarks/reference/split_scores.csv
+    python -m common_tasks.split_scores --data results/data            # print the table: a CPU minute
+    python -m common_tasks.split_scores --data results/data --commit   # write common_tasks/reference/split_scores.csv
 
 Intervals for new rows of the same distribution (``evaluation.paired``, Nadeau and Bengio 2003) take the correlation of
 the scores of two 90/10 splits to be ``ASSUMED``, the share of test rows. Here it is measured. A large table is cut at

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 import datasets
-from benchmarks import tuning_seeds as seeds
+from common_tasks import tuning_seeds as seeds
 from methods import contract
 from models.bounded import BoundedLinearRegression
 from workflow.surrogates import tasks

@@ -1,7 +1,7 @@
 """Would another surrogate have chosen the same settings? Choices of five methods on further surrogates.
 
-    python -m benchmarks.tuning_seeds            # print the table: about two CPU minutes
-    python -m benchmarks.tuning_seeds --commit   # write it to common_tasks/reference/tuning_seeds.csv
+    python -m common_tasks.tuning_seeds            # print the table: about two CPU minutes
+    python -m common_tasks.tuning_seeds --commit   # write it to common_tasks/reference/tuning_seeds.csv
 
 The tuned column of linear regression takes its settings from one surrogate per data set (``workflow.tuning``). Here
 each choice is made again on the surrogates of ``SEEDS``, with the same noise. A row is a method, over ``DATASETS``,

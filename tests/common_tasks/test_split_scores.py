@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmarks import split_scores as splits
+from common_tasks import split_scores as splits
 
 
 def planted(rng, sd_tables, sd_splits, sd_noise, tables=400, size=(10, 3)):
