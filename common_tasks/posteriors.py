@@ -44,8 +44,8 @@ WITHOUT = {
     "bnn_regression": "not computed: the weights of a network are known up to permutations and signs of its units, so "
     "that no chain over them converges; methods are compared by predictions",
 }
-#: of an experiment of further tables, which end so.
-TABLES = "_tables"
+#: ends of the names of experiments of further tables.
+TABLES = ("_tables", "_levels", "rare_events")
 FURTHER = "not computed: a further table, of which the advice reads scores alone"
 
 

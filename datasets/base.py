@@ -96,7 +96,7 @@ class DataSet:
     n_splits : usual number of splits, blocks or replicates. An experiment states its own number.
     table_sha256 : fingerprint of the parsed table (see :func:`table_sha256`); "" if it is not known.
     kind : "table" (real rows), "simulated" (drawn from the distribution of a published simulation study) or
-        "synthetic" (for time, memory and tests, never reported as a result).
+        "synthetic" (for time, memory and tests; a page with a result of it says so).
     task : "regression", "classification", or "density", where no method sees the target.
     labels : names of the classes 0, 1, ... of a classification set.
     """

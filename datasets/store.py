@@ -43,7 +43,7 @@ class Loaded:
 
     Parameters
     ----------
-    name, kind : of the data set; kind "synthetic" is never reported as a result.
+    name, kind : of the data set; a page that has a result of kind "synthetic" says so.
     status : "ok" or "no_data".
     x, y : float64 (n, d) and (n,), original units, read-only.
     columns : the d input names.

@@ -61,6 +61,7 @@ def write(folder: Path, table: Table, long: pd.DataFrame) -> None:
 #: headings of data sets that differ from their name in words.
 _DATASET_TITLES = {
     **{"mnist": "MNIST 3 vs 8", "mnist_digits": "MNIST", "adult_complete": "Adult (complete rows)"},
+    "rare_events": "Rare events (synthetic)",
     **{"gamma_exponential": "Gamma-exponential", "beta_bernoulli": "Beta-Bernoulli"},
     **{"dirichlet_categorical": "Dirichlet-categorical", "linear_regression_10d": "Linear regression, 10 inputs"},
     **{"chen_lr": "Simulated regression", "chen_lr_unscaled": "Simulated regression, other units"},

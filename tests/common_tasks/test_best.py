@@ -221,7 +221,7 @@ def blocks(every):
 
 def test_scores_are_those_of_the_committed_rows(linear):
     """Plain pandas on the committed rows, at one splits' mean per table."""
-    names = ("common_linear_regression", "common_linear_tables")
+    names = ("common_linear_regression", "common_linear_tables", "common_linear_levels")
     rows = pd.concat([committed.read(papers.REFERENCE, name) for name in names])
     rows = rows[(rows["metric"] == "test_log_likelihood") & (rows["status"] == "ok")]
     rows = rows.assign(value=rows["value"].astype(float))

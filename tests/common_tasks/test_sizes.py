@@ -73,7 +73,7 @@ def test_intervals_over_tables_cover_a_slope_of_zero():
 
 def test_the_committed_factors_follow_from_the_committed_scores():
     """By plain pandas on the committed rows and by numpy's least squares."""
-    names = ("common_linear_regression", "common_linear_tables")
+    names = ("common_linear_regression", "common_linear_tables", "common_linear_levels")
     rows = pd.concat([committed.read(papers.REFERENCE, name) for name in names])
     rows = rows[(rows["metric"] == "test_log_likelihood") & (rows["status"] == "ok")]
     value = rows.assign(value=rows["value"].astype(float)).set_index(["dataset", "method", "setting", "split"])["value"]
