@@ -15,10 +15,11 @@ PAPER = Paper(
     program=Program.of(
         __name__,
         scores=(
-            *("pf_conj_01", "pf_conj_05", "pf_conj_10"),
-            *("pf_nonconj_01", "pf_nonconj_05", "pf_nonconj_10"),
-            "pf_fixed_conj_01",
-            "pf_fixed_nonconj_01",
+            *("pf_conj_01", "pf_conj_05", "pf_conj_10", "pf_conj_20"),
+            *("pf_nonconj_01", "pf_nonconj_05", "pf_nonconj_10", "pf_nonconj_20"),
+            *("pf_fixed_conj_01", "pf_fixed_conj_05", "pf_fixed_conj_10"),
+            *("pf_fixed_nonconj_01", "pf_fixed_nonconj_05", "pf_fixed_nonconj_10"),
+            *("tab_nonconj_01", "tab_nonconj_05", "tab_nonconj_10", "tab_nonconj_20"),
             *("pf_ls_01", "pf_ls_05", "pf_ls_10", "pf_ls_20"),
             "rejection_lr_01",
             *("rejection_ls_01", "rejection_ls_05", "rejection_ls_10", "rejection_ls_20"),
