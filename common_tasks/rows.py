@@ -43,8 +43,8 @@ NAME = "common_rows.csv"
 ROWS = (1000, 3000, 10_000, 30_000, 100_000, 1_000_000)
 COLUMNS = 10
 EPSILONS, DELTA = (0.1, 1, 8), 1e-5
-#: the six methods of each task with the highest committed probability of being best, in the mean over the three budgets,
-#: on the day of the study (28 November 2026).
+#: the six methods of each task with the highest committed probability of being best, in the mean over three budgets, on
+#: the day of the study (28 November 2026).
 LEADING = {
     "regression": ("dp_sgd", "dp_sgld", "dp_sgnht", "dp_vi_vinaroz_corrected", "dpvi", "dpvim"),
     "classification": ("dp_hmc", "dp_penalty", "dp_sep_corrected", "dp_sgd", "dp_sgnht", "dp_vi_vinaroz_corrected"),
