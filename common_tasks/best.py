@@ -423,7 +423,9 @@ def scores_of(family: Family, epsilon: str, about: About) -> Scores:
     scale = {d: ends(family, d, about) for d in family.datasets}
     sets = [d for d in family.datasets if not scale[d][2]]
     scaled = bool(sets)
-    sets = _one_per_file(sets or list(family.datasets))
+    sets = sets or list(family.datasets)
+    if not about.fresh:
+        sets = _one_per_file(sets)
     columns = {
         t: {a.method + "|" + label(a): a for a in compare.competitors(family, (epsilon, t))} for t in (False, True)
     }
