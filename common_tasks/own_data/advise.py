@@ -224,7 +224,7 @@ def page_text(args, block: advice.Block, frame: pd.DataFrame, shapes: tuple[str,
             real,
         ],
         last=arguments.next_steps(args, block, args.file or "FILE.csv", args.known_ranges, args.levels),
-        by="By shape of the made-up tables",
+        by="By shape of the synthetic tables",
         meaning={s.replace("_", " "): surrogates.MEANING[s] for s in shapes if s in surrogates.MEANING},
         after=[
             arguments.guarantee(args, frame),
