@@ -34,7 +34,7 @@ import pandas as pd
 
 from common_tasks import comparisons as compare
 from common_tasks.scores import REFUSALS, Arm, Family, adapter, higher, label, tasks, title
-from datasets import cut
+from datasets import cut, get
 from evaluation.paired import RATIO_90_10, THESE_ROWS
 from evaluation.summary import mean_std
 from methods import contract
@@ -424,6 +424,8 @@ def scores_of(family: Family, epsilon: str, about: About) -> Scores:
     sets = [d for d in family.datasets if not scale[d][2]]
     scaled = bool(sets)
     sets = sets or list(family.datasets)
+    if not about.fresh:
+        sets = _one_per_file(sets)
     columns = {
         t: {a.method + "|" + label(a): a for a in compare.competitors(family, (epsilon, t))} for t in (False, True)
     }
@@ -481,6 +483,12 @@ def scores_of(family: Family, epsilon: str, about: About) -> Scores:
         found[..., 0], found[..., 1], found[..., 2].astype(int),
         np.array(looks, dtype=bool).reshape(found.shape[:2]), why,
     )  # fmt: skip
+
+
+def _one_per_file(sets: Sequence[str]) -> list[str]:
+    """The data sets without those that have the raw files of an earlier one: their rows would count twice."""
+    first = {get(d).folder or d: d for d in reversed(sets)}
+    return [d for d in sets if first[get(d).folder or d] == d]
 
 
 def _lost(family: Family) -> dict[tuple[str, ...], set[str]]:

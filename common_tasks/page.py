@@ -37,7 +37,8 @@ NOTES = (
     "heavy-tailed residuals gives the probability. Its posterior is the file common_best.csv.",
     f"Methods within {best.NEAR} of the highest probability are named together. An answer survives leaving out a table "
     "if one of its methods is still first without the table.",
-    "A table that was looked at while a method was designed does not count for the method. "
+    "A table that was looked at while a method was designed does not count for the method. Two tables from the same "
+    "file count once. "
     f"A task with fewer than {best.FEWEST_TABLES} tables gives no general advice.",
     CONDITIONAL_NOTE,
 )

@@ -1,4 +1,4 @@
-"""What the common tasks give to the report: a page of their own in place of a table an experiment."""
+"""The contribution of the common tasks to the report: one page of their own, and no table per experiment."""
 
 from __future__ import annotations
 

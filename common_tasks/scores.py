@@ -1,10 +1,11 @@
 """Scores of the common tasks, read once for tables, figures and sentences.
 
-One :class:`Family` an experiment of the rule ``common_tasks``: its arms (a method at an epsilon, with default settings
-or with settings tuned on a public stand-in), what part each plays, and its scores by split.
+There is one :class:`Family` per experiment of the rule ``common_tasks``. It has the arms of the experiment with their
+roles, and their scores by split. An arm is a method at an epsilon, with default settings or with settings that were
+tuned on synthetic surrogate data.
 
-Tuning may choose the default: then there is no cell of that name, and the default's scores at the same epsilon are the
-method's scores in the tuned column (:func:`taken_over`). So are those of a method that has nothing to tune.
+If tuning chose the default, there is no cell of that name. The default's scores at the same epsilon are then the
+method's scores in the tuned column (:func:`taken_over`). The same holds for a method that has nothing to tune.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from models.kind import kinds
 from reports.ledger import CONDITIONAL, conditional
 from reports.tables import dataset_title, natural
 
-#: what an arm is, in the order of the tables.
+#: roles of arms, in the order of the tables.
 PRIVATE, PRIVATE_YARDSTICK, BARE, REFERENCE, FREE, FREE_YARDSTICK = (
     "Private",
     "Baselines, private",
@@ -37,14 +38,14 @@ PRIVATE, PRIVATE_YARDSTICK, BARE, REFERENCE, FREE, FREE_YARDSTICK = (
     "Baselines, without privacy",
 )
 ROLES = (PRIVATE, PRIVATE_YARDSTICK, BARE, REFERENCE, FREE, FREE_YARDSTICK)
-#: kind of model -> what its private methods would be without privacy: the exact posterior where there is one.
+#: kind of model -> the method without privacy: the exact posterior if there is one.
 REFERENCES = {name: kind_of(name).references for name in kinds()}
 FAILED = ("failed", "timeout", "diverged")
 #: a fit that fails with one of these, on every split, has refused: its reason says why. A refusal is no defeat.
 REFUSALS = ("MethodError: ", "BudgetExceeded: ")
 REFUSED = "not_supported"
 ROOT = Path(__file__).parent.parent
-#: stands behind the name of a data set whose guarantees are conditional.
+#: mark behind the name of a data set whose guarantees are conditional.
 CONDITIONAL_MARK = "*"
 CONDITIONAL_NOTE = f"{CONDITIONAL_MARK} {CONDITIONAL}. These follow from the private rows, and no epsilon counts them."
 #: why a method is in a tuned column with its default: that won the tuning, there is no grid to choose from, or
@@ -98,7 +99,7 @@ class Family:
 
     @property
     def metrics(self) -> list[str]:
-        """Metrics that are compared, those that the scores hold."""
+        """Metrics that are compared and have scores."""
         return [m for m in main_metrics() if any(key[2] == m for key in self.values)]
 
     @property
@@ -107,12 +108,12 @@ class Family:
 
     @property
     def columns(self) -> list[tuple[str, bool]]:
-        """(epsilon, tuned) of the private arms, epsilon rising, tuned ones after their twin."""
+        """(epsilon, tuned) of the private arms, by epsilon, with the tuned column after the default."""
         return sorted({a.column for a in self.arms if a.epsilon}, key=lambda c: (float(c[0]), c[1]))
 
     @property
     def conditional(self) -> tuple[str, ...]:
-        """Data sets on which private methods take ranges for public that are the extremes of the table itself."""
+        """Data sets whose private fits use ranges that are the extremes of the table itself."""
         return tuple(d for d in self.datasets if conditional(d, self.kind))
 
     def set_title(self, dataset: str) -> str:
@@ -124,15 +125,15 @@ class Family:
         return list(dict.fromkeys(e for e, _ in self.columns))
 
     def of(self, *roles: str, column: tuple[str, bool] | None = None) -> list[Arm]:
-        """Arms that play one of these parts, in one column where it is given."""
+        """Arms with one of these roles, in one column if it is given."""
         return [a for a in self.arms if a.role in roles and column in (None, a.column)]
 
     def mark(self, dataset: str, arm: Arm) -> str:
-        """What is next to a number of a tuned column that is the default's; "" for all others."""
+        """The mark of a number of a tuned column that is the default's; otherwise ""."""
         return self.defaults[dataset, arm][1] if (dataset, arm) in self.defaults else ""
 
     def field(self, dataset: str, metric: str, arms: Iterable[Arm]) -> dict[Arm, dict[str, float]]:
-        """Scores by split of the arms that can be compared: those with a score, and those that failed (empty)."""
+        """Scores by split of the arms that can be compared: those with a score, and failed ones (empty)."""
         out = {}
         for arm in arms:
             if scores := self.values.get((dataset, arm, metric)):
@@ -145,7 +146,7 @@ class Family:
 def read(config: dict[str, Any], scores: pd.DataFrame) -> Family:
     """The family of one experiment. ``scores``: tidy rows (``evaluation.summary.COLUMNS``) of that experiment.
 
-    Where the config names a file of tuned settings (``tuned``), its tuned columns are filled (:func:`taken_over`).
+    If the config names a file of tuned settings (``tuned``), the tuned columns are filled (:func:`taken_over`).
     """
     kind = config["model"]["kind"]
     pairs = dict.fromkeys(zip(scores["method"], scores["setting"], strict=True))
@@ -227,15 +228,15 @@ def taken_over(
 ) -> dict[tuple[str, Arm], tuple[Arm, str]]:
     """(data set, tuned arm) -> (default arm whose scores it takes over, why), for every tuned column.
 
-    Taken over is the default of every private method and baseline, at the same epsilon and on the same data set,
-    where the tuning chose the default, where the method has no ``grid``, and where nothing was tried for it on that
-    data set. Not where the tuning chose other settings that have no cell: the default is not what it chose. A program
-    without a guarantee is not tuned and takes part in no comparison.
+    The default of a private method or baseline, at the same epsilon and on the same data set, is taken over in three
+    cases: the tuning chose it, the method has no ``grid``, or nothing was tried for the method on that data set. It is
+    not taken over if the tuning chose other settings that have no cell, because the default is then not the choice. A
+    method without a guarantee is not tuned and takes part in no comparison.
 
     Parameters
     ----------
-    tuned : of :func:`chosen`.
-    arms, status : of the cells that ran; a column is tuned where any of them is.
+    tuned : the result of :func:`chosen`.
+    arms, status : those of the cells that ran; a column is tuned if one of them is.
     """
     if tuned is None:
         return {}
@@ -256,9 +257,9 @@ def taken_over(
 
 
 def budget_of(method: str, setting: str, config: dict[str, Any], scores: pd.DataFrame) -> str:
-    """Epsilon of an arm whose ledgers cost one: that of its budget, or else what was spent; "" without privacy.
+    """The epsilon of an arm whose ledgers have one: that of its budget, or what was spent; "" without privacy.
 
-    The ledger says whether there is one, whatever the arm is called.
+    The ledger decides whether there is one, whatever the name of the arm.
     """
     mine = scores[(scores["method"] == method) & (scores["setting"] == setting) & ~scores["epsilon"].isin(["", "inf"])]
     if mine.empty:
@@ -270,7 +271,7 @@ def budget_of(method: str, setting: str, config: dict[str, Any], scores: pd.Data
 
 
 def arm_of(method: str, setting: str, kind: str, spent: str = "") -> Arm:
-    """Its epsilon, whether it is tuned, and its part. A part of the setting that says neither is a label.
+    """Its epsilon, whether it is tuned, and its role. A part of the setting that says neither is a label.
 
     ``spent``: the epsilon of an arm whose setting names none.
     """
@@ -280,14 +281,14 @@ def arm_of(method: str, setting: str, kind: str, spent: str = "") -> Arm:
 
 
 def label(arm: Arm) -> str:
-    """What the setting says besides epsilon, tuning, and being an ablation."""
+    """The part of a setting that is neither epsilon, nor tuning, nor the mark of an ablation."""
     return ", ".join(
         p for p in arm.setting.split(";") if p not in ("", "tuned", ABLATION) and not p.startswith("epsilon=")
     )
 
 
 def role_of(method: str, kind: str, budgeted: bool) -> str:
-    """One of ``ROLES``. ``budgeted``: it runs under an epsilon."""
+    """One of ``ROLES``. ``budgeted``: whether it runs under an epsilon."""
     if not budgeted and method in REFERENCES.get(kind, ()):
         return REFERENCE
     method_class = adapter(method, kind)
@@ -299,7 +300,7 @@ def role_of(method: str, kind: str, budgeted: bool) -> str:
 
 
 def adapter(method: str, kind: str):
-    """The method as it fits that kind of model; None for one that is gone."""
+    """The method for that kind of model; None if it no longer exists."""
     from methods import contract
 
     try:
@@ -309,7 +310,7 @@ def adapter(method: str, kind: str):
 
 
 def trivial(arm: Arm, kind: str) -> bool:
-    """Is it a control without privacy that reads next to nothing of the data? A private method must not lose to it.
+    """Whether it is a baseline without privacy that uses next to nothing of the data, which a private method must beat.
 
     The other controls give the exact answer: they are references.
     """
@@ -318,7 +319,7 @@ def trivial(arm: Arm, kind: str) -> bool:
 
 
 def title(method: str, kind: str) -> str:
-    """Its heading; the name of a method that is gone."""
+    """The heading of a method; its name if it no longer exists."""
     method_class = adapter(method, kind)
     return method if method_class is None else method_class.title
 
@@ -330,7 +331,7 @@ def name_of(arm: Arm, kind: str) -> str:
 
 
 def constants_of(family: Family, dataset: str, arm: Arm) -> str:
-    """Where the settings of an arm on a data set come from: chosen by the tuning, or what the method states."""
+    """The origin of the settings of an arm on a data set: the tuning, or what the method states."""
     method_class = adapter(arm.method, family.kind)
     if method_class is None:
         return ""

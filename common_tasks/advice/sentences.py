@@ -145,13 +145,14 @@ def limits(found: Answer) -> str:
     """What the scores cannot know, and which of them are missing."""
     family, scores = found.family, found.at(found.main).scores
     sets = [found.set_name(d) for d in scores.named]
-    many = f"{len(sets)} table{'s' if len(sets) > 1 else ''}"
-    out = [found.about.limits or f"These are {many} ({listed(sets)}) and one model; other rows may give another order."]
+    many = f"These are {len(sets)} tables" if len(sets) > 1 else "This is one table"
+    out = [found.about.limits or f"{many} ({listed(sets)}) and one model; other rows may give another order."]
     left = [d for d in family.datasets if d not in scores.sets]
     if left:
-        why = dict.fromkeys(best.ends(family, d, found.about)[2].partition(" (")[0] for d in left)
+        ends = (best.ends(family, d, found.about)[2].partition(" (")[0] for d in left)
+        why = dict.fromkeys(text or "another table has the same rows" for text in ends)
         verb = "is" if len(left) == 1 else "are"
-        out.append(f"Left out {verb} {listed([found.set_name(d) for d in left])}, because {' or '.join(why)} there.")
+        out.append(f"Left out {verb} {listed([found.set_name(d) for d in left])}, because {' or '.join(why)}.")
     if found.looked_at and found.at(found.main).winner.why:
         out.append(f"{LOOKED_AT} marks a table that was looked at while the method was designed.")
     elif found.looked_at:

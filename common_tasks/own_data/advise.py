@@ -1,11 +1,11 @@
-"""``./bench advise``: which private method to take for rows of a given size, without a try on a private row.
+"""``./bench advise``: which private method to take for rows of a given size, without reading a private row.
 
     ./bench advise --task regression --rows 5000 --columns 12 --epsilon 1
     ./bench advise FILE.csv --target COLUMN --task regression --epsilon 1
 
-Every private method of the common tasks fits made-up tables of that size (``common_tasks.own_data.surrogates``), of
-several shapes, several of each, under the budget: with its default settings, and with those that the common tasks'
-tuning chose where they differ. The page says which is best, by how much, and what that cannot know.
+Every private method of the common tasks fits synthetic tables of that size (``common_tasks.own_data.surrogates``). They
+have several shapes, with several tables of each. Methods have their default settings, and those that the tuning of the
+common tasks chose if these differ. The page says which method is best, by how much, and what that cannot know.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from datasets.reader import TableError, look
 from workflow.imports import code_hash
 from workflow.table_options import stated, table_options
 
-#: numbers of a made-up table that memory is asked for.
+#: numbers of a synthetic table that memory is requested for.
 LARGEST = 60_000_000
 FEWEST_ROWS = 50
 DATASET = "surrogates"
@@ -198,7 +198,7 @@ def by_shape(frame: pd.DataFrame, task: str) -> pd.DataFrame:
 
 
 def limits(args, shapes: tuple[str, ...]) -> str:
-    """The third sentence."""
+    """The third paragraph of the block."""
     ranges = "public ranges of all columns" if args.known_ranges else "no public range of any column"
     return (
         f"These are {args.seeds} synthetic tables of each of {len(shapes)} shapes "
@@ -224,7 +224,7 @@ def page_text(args, block: advice.Block, frame: pd.DataFrame, shapes: tuple[str,
             real,
         ],
         last=arguments.next_steps(args, block, args.file or "FILE.csv", args.known_ranges, args.levels),
-        by="By shape of the made-up tables",
+        by="By shape of the synthetic tables",
         meaning={s.replace("_", " "): surrogates.MEANING[s] for s in shapes if s in surrogates.MEANING},
         after=[
             arguments.guarantee(args, frame),

@@ -1,4 +1,4 @@
-"""Options that ``advise`` and ``compare`` share, their checks, and the end of both: the page."""
+"""The options that ``advise`` and ``compare`` share, their checks, and the page at the end of both."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Whole(click.ParamType):
     name = "number"
 
     def convert(self, value, param, ctx) -> int:
-        """Fails for what is no whole number."""
+        """Convert a value, or fail if it is not a whole number."""
         try:
             number = float(value)
         except ValueError:
@@ -93,7 +93,7 @@ def command(program: str, after: str) -> Callable[[Callable[..., None]], click.C
 
 
 def check(program: str, args: SimpleNamespace, rows: int) -> None:
-    """Raises UsageError for a budget or limit that means nothing; warns of a delta that is too large."""
+    """Raise UsageError for a budget or limit that means nothing. Warns of a delta that is too large."""
     if args.classes != 2:
         raise click.UsageError(f"--classes {args.classes}: {TWO_CLASSES}")
     for epsilon in args.epsilon:
@@ -163,7 +163,7 @@ def run(
 
 
 def spent(frame: pd.DataFrame) -> str:
-    """The largest epsilon that a ledger came to, at each budget."""
+    """The largest epsilon by a ledger at each budget."""
     paid = frame[(frame["epsilon"] != "") & (frame["epsilon"] != "inf")]
     budget = paid["setting"].str.extract(r"epsilon=([^;]+)")[0]
     most = paid["epsilon"].astype(float).groupby(budget).max()
@@ -171,7 +171,7 @@ def spent(frame: pd.DataFrame) -> str:
 
 
 def guarantee(args: SimpleNamespace, frame: pd.DataFrame) -> str:
-    """What the budget means, and what was spent of it."""
+    """The meaning of the budget, and how much of it was spent."""
     return (
         f"The guarantee is (epsilon, delta = {args.delta:g}) for one row more or less (add/remove) of one fit whose "
         f"noise is secret. By their ledgers the fits spent at most {spent(frame)}."
@@ -181,10 +181,10 @@ def guarantee(args: SimpleNamespace, frame: pd.DataFrame) -> str:
 def next_steps(
     args: SimpleNamespace, block: advice.Block, file: str | Path, all_stated: bool, levels: str | Path | None
 ) -> list[str]:
-    """The command that fits the method to take, a paragraph per epsilon. Empty for density, which `fit` does not know.
+    """The command that fits the recommended method, a paragraph per epsilon. Empty for density, which has no `fit`.
 
-    ``all_stated``: is the range of every column stated? Else `fit` estimates the missing ones, as the scores did.
-    ``levels``: file of public levels.
+    ``all_stated``: whether the range of every column is stated. If not, `fit` estimates the missing ones, as the scores
+    did. ``levels``: file of public levels.
     """
     if args.task == "density":
         return []
@@ -226,5 +226,5 @@ def finish(what: Study, block: advice.Block, text: page.Text, left_out: Mapping[
 
 
 def reference(task: str) -> str:
-    """What is 1 on the scale."""
+    """The method at 1 on the scale."""
     return ENDS[task][1]

@@ -2,9 +2,9 @@
 
     ./bench compare FILE.csv --target COLUMN --task regression --epsilon 1 --delta 1e-5
 
-Ten random splits, nine tenths to train and one to test, every private method of the common task under the budget:
-with its default settings, and with those that the common tasks' tuning chose where they differ. A range that no file
-states is estimated privately from the budget, as in the common tasks.
+The table is split at random ten times, nine tenths to train and one to test. Every private method of the common task
+runs under the budget with its default settings, and with those that the tuning of the common tasks chose if these
+differ. A range that no file states is estimated privately from the budget, as in the common tasks.
 """
 
 from __future__ import annotations
@@ -109,19 +109,19 @@ def compare(args: SimpleNamespace, known: table.Facts) -> None:
 
 
 def limits(known: table.Facts) -> str:
-    """The third sentence, plain text."""
+    """The third paragraph of the block, plain text."""
     return f"These are the {known.rows} rows of {known.file} and one model; other rows may give another order."
 
 
 def in_short(known: table.Facts) -> str:
-    """How many columns of each kind there are, plain text."""
+    """The number of columns of each kind, plain text."""
     kinds = Counter(c.kind for c in known.layout.columns if c.name != known.target)
     said = ", ".join(f"{kind}: {count}" for kind, count in kinds.items())
     return f"{known.rows} rows, {kinds.total()} columns ({said}), coded as {len(known.columns)} inputs"
 
 
 def columns_of(known: table.Facts) -> list[dict[str, str]]:
-    """A row per column of the file that says what was done to it, plain text."""
+    """One row per column of the file that says what was done to it, plain text."""
     out = []
     for column in known.layout.columns:
         words = column.words
@@ -158,8 +158,8 @@ def page_text(args, known: table.Facts, frame: pd.DataFrame, block: advice.Block
         title=f"Private {args.task} on {known.file} at epsilon = {budget}",
         before=[f"{known.rows} rows, {len(known.columns)} inputs, delta = {args.delta:g}. {WHY}"],
         first=[
-            first.rows_needed(args.task, known.rows * 9 // 10, sorted(args.epsilon), not unknown),
             first.ranges(len(unknown), len(wanted)),
+            first.rows_needed(args.task, known.rows * 9 // 10, sorted(args.epsilon), not unknown),
             first.rare_class(known.counts, known.labels, frame),
             *first.too_small(block.data, known.rows * 9 // 10, {d: known.file for d in block.data["dataset"]}),
         ],

@@ -1,9 +1,9 @@
-"""``./bench fit``: one method, once, on a private table, and what of it may leave the machine.
+"""``./bench fit``: fits one method once to a private table, and writes what may leave the machine.
 
     ./bench fit FILE.csv --task regression --target COLUMN --method NAME --epsilon 1 --bounds FILE.yaml --out DIR
 
-Noise comes from the operating system. No score is computed and no row is printed. ``DIR`` appears when everything in
-it is written: the two files of ``workflow.release``, draws in original units and a page.
+Noise comes from the operating system. No score is computed and no row is printed. ``DIR`` appears when everything in it
+is written: the two files of ``workflow.release``, draws in original units and a page.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def command(**given) -> None:
 
 
 def fit(args: SimpleNamespace, given: reader.Given) -> Path:
-    """Read, fit and write; gives the page. Raises ValueError, OSError, RuntimeError or ImportError, one line each."""
+    """Read, fit and write. Returns the page. Raises ValueError, OSError, RuntimeError or ImportError with one line."""
     model = MODELS[args.task]
     fits.accepted(fits.method_of(args.method, model), fits.kind_of(model), args.accept)
     fits.checked_budget(args.epsilon, args.delta)
@@ -110,7 +110,7 @@ def say(text: str) -> None:
 
 @contextmanager
 def progress(seconds: float | None) -> Iterator[None]:
-    """A line of the time that has gone, every ``EVERY`` seconds, while the block runs."""
+    """Print the elapsed time every ``EVERY`` seconds while the block runs."""
     done, start = threading.Event(), time.monotonic()
 
     def tell() -> None:
@@ -154,7 +154,7 @@ def bounds_of(args: SimpleNamespace, layout: reader.Layout) -> fits.Bounds | Non
 
 
 def flat(draws: dict[str, np.ndarray], columns: tuple[str, ...]) -> pd.DataFrame:
-    """One column per number, one row per draw; coefficients by the names of their columns."""
+    """One column per number, one row per draw. Coefficients are named by their columns."""
     out = {}
     for name, values in draws.items():
         for index in np.ndindex(values.shape[1:]):
@@ -164,7 +164,7 @@ def flat(draws: dict[str, np.ndarray], columns: tuple[str, ...]) -> pd.DataFrame
 
 
 def netcdf(found: fits.PrivateFit, n: int, path: Path) -> bool:
-    """Write the draws for ArviZ, if the extra ``arviz`` is installed; was it?"""
+    """Write the draws for ArviZ if the extra ``arviz`` is installed. Returns whether it was."""
     try:
         found.to_arviz(n).to_netcdf(path)
     except ImportError:
@@ -192,7 +192,7 @@ def markdown(
         }
         for e in p.ledger
     ]  # fmt: skip
-    # whether all numbers are whole, and how the file is encoded, would say something of single rows
+    # whether all numbers are whole, and how the file is encoded, can depend on a single row
     columns = [
         {"column": c.name, "what was done": NUMBER if c.kind == WHOLE else c.words}
         for c in layout.columns

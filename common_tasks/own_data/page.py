@@ -1,7 +1,7 @@
-"""The page of a study: Markdown, CSV, SVG, and one HTML file that docutils makes of the Markdown, figure inside.
+"""The page of a study: Markdown, CSV, SVG, and one HTML file that docutils makes of the Markdown, figure included.
 
-Names of files, columns and classes are a stranger's words. They go through ``reports.site.document.plain``, and the
-parser takes neither HTML nor other files.
+Names of files, columns and classes are untrusted text. They pass through ``reports.site.document.plain``, and the
+parser accepts neither HTML nor other files.
 """
 
 from __future__ import annotations
@@ -18,19 +18,25 @@ from common_tasks.advice.answer import NEXT, number
 from datasets.files import sheet_text, visible, write_text
 from reports.site.document import plain
 
-#: looks of the page, those of the site; on a phone the figure fits, and a wide table scrolls by itself.
+#: style of the page, as on the site. On a phone the figure fits, and a wide table scrolls by itself.
 LOOKS = Path(__file__).with_name("page.css")
 
 
 @dataclass(frozen=True)
 class Text:
-    """What the page says besides the block.
+    """The text of the page besides the block. Paragraphs are Markdown, and values in them pass through ``plain``.
 
-    ``title``: plain text; ``state``: what is missing, plain text, "" for a study that is finished; ``first``: what
-    decides, plain text; ``before``: paragraphs below; ``by``: heading of the table of scores by data set, and what its
-    columns mean; ``last``: the next steps, plain text; ``columns``: rows of a table on the columns of the file,
-    plain text, and ``read``: how the file was read; ``after``: paragraphs at the end. Paragraphs are Markdown: values
-    in them go through ``plain``.
+    Attributes
+    ----------
+    title : plain text.
+    state : what is missing, plain text; "" for a finished study.
+    first : what decides, plain text.
+    before : paragraphs below.
+    by : heading of the table of scores by data set, and the meaning of its columns.
+    last : the next steps, plain text.
+    columns : rows of a table on the columns of the file, plain text.
+    read : how the file was read.
+    after : paragraphs at the end.
     """
 
     title: str
@@ -46,7 +52,7 @@ class Text:
 
 
 def write(folder: Path, block: Block, text: Text, left_out: Mapping[str, str]) -> Path:
-    """Write ``advice.md``, ``table.csv``, ``advice.csv``, ``figure.svg`` and ``index.html``; gives the last."""
+    """Write ``advice.md``, ``table.csv``, ``advice.csv``, ``figure.svg`` and ``index.html``. Returns the last."""
     if block.figure:
         write_text(folder / "figure.svg", block.figure)
     else:
@@ -130,7 +136,7 @@ def html(source: str, folder: Path) -> str:
     # paths of images are relative to the source
     where = str(folder / "advice.md")
     with warnings.catch_warnings():
-        # MyST looks for raw nodes by a method that docutils calls obsolete
+        # MyST looks for raw nodes by a method that docutils has deprecated
         warnings.filterwarnings("ignore", r"nodes\.Node\.traverse", DeprecationWarning)
         return publish_string(
             source, source_path=where, destination_path=str(folder / "index.html"), parser=Parser(), writer="html5",

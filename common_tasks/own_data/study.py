@@ -1,10 +1,10 @@
 """One study: an experiment of one data set below a results folder, run by the rules of the workflow, with its page.
 
     <folder>/<experiment>.yaml   the experiment      <folder>/<data set>.py   its data set
-    <folder>/tuned.json          settings beside the defaults (``committed_tuning``)
+    <folder>/tuned.json          settings other than the defaults (``committed_tuning``)
     <folder>/fits, scores, ...   as of any run       <folder>/index.html, advice.md, *.csv, figure.svg   the page
 
-A killed study goes on where it was: the cells keep their rows, split by split.
+A killed study resumes: the cells keep their rows, split by split.
 """
 
 from __future__ import annotations
@@ -66,10 +66,10 @@ class StudyError(RuntimeError):
 
 @dataclass(frozen=True)
 class Tuning:
-    """Settings that the tuning of a common task chose, on made-up rows of the shape of one of its data sets.
+    """Settings that the tuning of a common task chose, on a synthetic surrogate of one of its data sets.
 
-    ``settings``: method -> epsilon of the study -> settings, empty where the default won. ``dataset``, ``rows``,
-    ``columns``: that data set; ``at``: epsilon of the study -> that of the tuning. Empty where nothing is committed.
+    ``settings``: method -> epsilon of the study -> settings, empty if the default won. ``dataset``, ``rows``,
+    ``columns``: that data set; ``at``: epsilon of the study -> that of the tuning. Empty if nothing is committed.
     """
 
     settings: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
@@ -89,7 +89,7 @@ class Tuning:
 
     @property
     def words(self) -> str:
-        """Where the settings come from, for a sentence."""
+        """The origin of the settings, for a sentence."""
         if not self.settings:
             return "Nothing is tuned for this task."
         other = ", ".join(f"{theirs} for {mine}" for mine, theirs in self.at.items() if mine != theirs)

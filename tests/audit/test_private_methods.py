@@ -134,7 +134,7 @@ def test_a_proof_that_is_nowhere_is_said_to_be(place):
 
 
 def test_a_proof_is_found_at_a_function_and_at_a_method():
-    assert "Raises ValueError" in proof_text("privacy.budget.check_renyi")
+    assert "Raise ValueError" in proof_text("privacy.budget.check_renyi")
     assert proof_text("privacy.budget.BudgetSpec.open")
 
 

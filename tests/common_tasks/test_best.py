@@ -329,3 +329,7 @@ def test_more_tables_of_a_task_join_by_themselves():
     lone = found.frame[(found.frame["without"] == "") & (found.frame["method"] == "dpvi")].iloc[0]
     assert lone["scored"] == 2
     assert scores.tasks([first]) == [(first, [first])]
+
+
+def test_two_tables_from_one_file_count_once():
+    assert best._one_per_file(["wine", "bike", "abalone_rings", "bike_hour"]) == ["wine", "bike", "abalone_rings"]

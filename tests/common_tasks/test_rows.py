@@ -33,10 +33,10 @@ def test_the_plan_is_one_that_the_workflow_runs(tmp_path):
 
 
 @pytest.mark.parametrize("task", list(rows.GENUINE))
-def test_leading_methods_are_private_and_share_no_run(task):
-    found = rows.leading(task)
-    assert len(found) == rows.LEADING
-    assert set(found) <= {group[0] for group in study.private_methods(study.KINDS[task])}
+def test_leading_methods_are_private_share_no_run_and_are_committed(task):
+    committed = rows.committed()
+    assert set(rows.LEADING[task]) == set(committed[committed["task"] == task]["method"])
+    assert set(rows.LEADING[task]) <= {group[0] for group in study.private_methods(study.KINDS[task])}
 
 
 def test_synthetic_tables_are_of_one_shape_with_and_without_ranges():
@@ -92,7 +92,7 @@ def test_a_figure_of_a_part_says_so(tmp_path):
         {"task": "regression", "table": p.table, "rows": p.rows, "ranges": p.ranges, "method": m, "title": m}
         | {"epsilon": f"{e:g}", "score": 0.5, "low": 0.4, "high": 0.6, "splits": 5}
         for p in rows.points("regression")
-        for m in rows.leading("regression")
+        for m in rows.LEADING["regression"]
         for e in rows.EPSILONS
     ]
     whole = pd.DataFrame(made, columns=rows.HEADS)
@@ -107,7 +107,7 @@ def test_the_smallest_cell_of_the_study_is_the_committed_one(tmp_path, monkeypat
     """1,000 rows with known ranges, both ends and one method, by the workflow. About 25 CPU seconds."""
     monkeypatch.setattr(rows, "GENUINE", {"regression": rows.GENUINE["regression"]})
     monkeypatch.setattr(rows, "points", lambda task: [rows.Point(task, "synthetic", 1000, "known")])
-    monkeypatch.setattr(rows, "leading", lambda task: ["dp_sgd"])
+    monkeypatch.setattr(rows, "LEADING", {"regression": ("dp_sgd",)})
     rows.run(tmp_path, largest=1000)
     found = rows.table(tmp_path)
     told = rows.committed().merge(found[["task", "table", "rows", "ranges", "method", "epsilon"]])
