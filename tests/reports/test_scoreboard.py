@@ -78,7 +78,7 @@ def derived():
         mine["numbers"] += 1
         mine[word] += 1
         for w in scoreboard.COUNTS[:-1]:
-            mine[f"copy_{w}"] += float(shares[k, reading][w]) if word != "no_score" else 0.0
+            mine[f"copy_{w}"] += float(shares[k, reading][w] or 0.0) if word != "no_score" else 0.0
     return out
 
 
