@@ -298,7 +298,7 @@ def figure(folder: Path, frame: pd.DataFrame) -> Figure:
         for ax in axes[:, 0]:
             ax.set_ylabel("score", fontsize=8)
         drawn.suptitle(missing(task, frame), color=style.RED, fontsize=9)
-        style.legend(drawn, style.labels(axes))
+        style.legend(drawn, style.labels(axes), dict(zip(frame["title"], frame["method"], strict=True)))
         name = f"common_rows_{task}"
         style.save(drawn, folder / name, frame)
     return Figure(
