@@ -33,6 +33,8 @@ from workflow.table_options import stated, table_options
 
 #: numbers of a synthetic table that memory is requested for.
 LARGEST = 60_000_000
+#: tables of each shape by default.
+SEEDS = 5
 FEWEST_ROWS = 50
 DATASET = "surrogates"
 _FILE = '''"""Made-up tables, written by ./bench advise; generator {code}, rows to test included."""
@@ -65,7 +67,12 @@ WHY = (
     default="",
     help="its inputs, without the target; of FILE.csv: names of all columns if it has no header line, as A,B,C",
 )
-@click.option("--seeds", type=arguments.WHOLE, default=5, metavar="K", help="tables of each shape (default: 5)")
+@click.option(
+    "--seeds",
+    type=arguments.WHOLE,
+    metavar="K",
+    help="tables of each shape (default: 5, or as many as fit into memory)",
+)
 @click.option("--known-ranges", is_flag=True, help="the range of every column is public (default: estimated privately)")
 def command(**given) -> None:
     """Which private method is best for rows of this size? Tries all on synthetic tables, and none on a private row."""
@@ -78,11 +85,14 @@ def command(**given) -> None:
         raise click.UsageError(f"--rows {args.rows}; give at least {FEWEST_ROWS}")
     if args.columns < 1:
         raise click.UsageError(f"--columns {args.columns}; give at least 1")
+    shapes, numbers = len(surrogates.SHAPES[args.task]), (args.rows + surrogates.TEST) * args.columns
+    if args.seeds is None:
+        args.seeds = min(SEEDS, max(2, LARGEST // (shapes * numbers)))
     if args.seeds < 2:
         raise click.UsageError(f"--seeds {args.seeds}; an interval needs at least 2")
     arguments.check("advise", args, args.rows)
-    blocks = args.seeds * len(surrogates.SHAPES[args.task])
-    size = blocks * (args.rows + surrogates.TEST) * args.columns
+    blocks = args.seeds * shapes
+    size = blocks * numbers
     if size > LARGEST:
         raise click.UsageError(
             f"{blocks} tables of {args.rows} x {args.columns} are {8 * size / 1e9:.1f} GB; the largest is "
