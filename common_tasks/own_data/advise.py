@@ -71,7 +71,7 @@ WHY = (
     "--seeds",
     type=arguments.WHOLE,
     metavar="K",
-    help="tables of each shape (default: 5, or as many as fit into memory)",
+    help="tables of each shape (default: 5, or fewer large ones)",
 )
 @click.option("--known-ranges", is_flag=True, help="the range of every column is public (default: estimated privately)")
 def command(**given) -> None:
