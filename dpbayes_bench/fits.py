@@ -598,8 +598,9 @@ def accepted(adapter: Any, kind: str, accept: Sequence[str]) -> tuple[str, ...]:
     if missing := [word for word in found if word not in accept]:
         told = "; ".join(f"{word}: {' '.join(found[word])}" for word in missing)
         raise ValueError(
-            f"{adapter.name} has what its epsilon does not count ({told}); name it to accept it, accept="
-            f"({', '.join(map(repr, missing))},), or take another method"
+            f"the epsilon of {adapter.name} does not count this: {told}. Accept it by name, accept="
+            f"({', '.join(map(repr, missing))},) in Python or --accept {' '.join(map(json.dumps, missing))}, or take "
+            "another method"
         )
     return tuple(sentence for sentences in found.values() for sentence in sentences)
 
