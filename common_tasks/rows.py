@@ -233,6 +233,7 @@ def sentence(frame: pd.DataFrame, task: str, rows: int, epsilon: float, known: b
     here = frame[frame["ranges"] == next(r for r, is_known in KNOWN.items() if is_known == known)]
     near = int(min(here["rows"].unique(), key=lambda n: abs(np.log(n / rows))))
     costs = (1 - here.loc[here["rows"] == near, "score"]).round(2) + 0.0  # no "-0.00"
+    cost = f"{costs.min():.2f} to {costs.max():.2f}, by method" if costs.max() else "less than 0.01"
     few = needed(here)[at]
     reach, most = few[np.isfinite(few)], f"more than {here['rows'].max():,}"
     low, high = (f"{n:,.0f}" for n in (reach.min(), reach.max())) if len(reach) else (most, most)
@@ -241,7 +242,7 @@ def sentence(frame: pd.DataFrame, task: str, rows: int, epsilon: float, known: b
     nearest = f"the nearest to {rows:,} that was run" if rows > here["rows"].min() else "the fewest that were run"
     size = f"{near:,} rows" if near == rows else f"{near:,} rows ({nearest})"
     return (
-        f"At epsilon = {budget} with {size}, privacy costs {costs.min():.2f} to {costs.max():.2f}, by method. Needed "
+        f"At epsilon = {budget} with {size}, privacy costs {cost}. Needed "
         f"for a cost below {1 - ENOUGH:.1g} (95 % intervals) are {low}{'' if low == high else f' to {high}'} rows"
         f"{enough}. With {genuine['rows'].max():,} rows of {GENUINE[task].title}, it is shown for "
         f"{np.isfinite(needed(genuine)[at]).sum()} of {len(few)} methods."

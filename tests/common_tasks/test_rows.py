@@ -113,3 +113,7 @@ def test_the_smallest_cell_of_the_study_is_the_committed_one(tmp_path, monkeypat
     told = rows.committed().merge(found[["task", "table", "rows", "ranges", "method", "epsilon"]])
     assert len(found) == len(told) == len(rows.EPSILONS)
     pd.testing.assert_frame_equal(found, told, rtol=1e-3, atol=1e-3)
+
+
+def test_a_cost_that_rounds_to_zero_is_a_bound():
+    assert "privacy costs less than 0.01. " in rows.sentence(rows.committed(), "classification", 100_000, 8, True)
