@@ -221,7 +221,7 @@ def missing(task: str, frame: pd.DataFrame) -> str:
 
 
 def sentence(frame: pd.DataFrame, task: str, rows: int, epsilon: float, known: bool) -> str:
-    """What privacy costs with so many rows, and how many are needed, at the nearest size and epsilon that were run.
+    """The cost of privacy with so many rows, and the rows needed, at the nearest size and epsilon that were run.
 
     "" for a task that was not run. ``known``: the range of every column is public.
     """

@@ -70,7 +70,7 @@ def too_small(data: pd.DataFrame, rows: int, names: Mapping[str, str]) -> list[s
 
 
 def rows_needed(task: str, rows: int, epsilons: Sequence[float], known: bool) -> str:
-    """What privacy costs with so many rows, and how many are needed, by the committed study. "" for a task without one.
+    """The cost of privacy with so many rows, and the rows needed, by the committed study. "" for a task without one.
 
     ``known``: the range of every column is public.
     """
