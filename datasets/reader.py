@@ -373,7 +373,10 @@ def _names(path: Path, first: Sequence[str], given: Given) -> list[str]:
         names = [value or f"c{k + 1}" for k, value in enumerate(first)]
     if twice := [n for n, count in Counter(names).items() if count > 1]:
         places = [k for k, n in enumerate(names, start=1) if n == twice[0]]
-        raise TableError(f"{path}: columns {places[0]} and {places[1]} have the same name; rename one, or {_NAMES}")
+        raise TableError(
+            f"{path}: columns {places[0]} and {places[1]} have the same name; rename one, or, if the first line is a "
+            f"row, {_NAMES}"
+        )
     return names
 
 

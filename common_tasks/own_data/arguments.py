@@ -22,7 +22,6 @@ from common_tasks.own_data.study import ENDS, KINDS, Study, StudyError
 from common_tasks.own_data.table import TWO_CLASSES
 from datasets.files import ROOT, visible
 from dpbayes_bench import fits
-from evaluation.summary import read_scores
 from methods import contract
 from workflow.cli import Several
 
@@ -119,9 +118,13 @@ def check(program: str, args: SimpleNamespace, rows: int) -> None:
 
 
 def home(program: str, name: str, out: Path | None) -> Path:
-    """Folder of a study: relative to the root of the project, where the workflow runs, or ``out``."""
+    """Folder of a study: relative to the root of the project, where the workflow runs, or ``out``. Raises StudyError."""
     folder = out.resolve() if out else Path("results") / program / name
     os.chdir(ROOT)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as e:
+        raise StudyError(f"{folder} cannot be made ({e.strerror}); name another folder with --out") from None
     return folder
 
 
@@ -152,14 +155,18 @@ def run(
     def show(frame: pd.DataFrame, state: str) -> None:
         try:
             block, text = drawn(frame)
-        except StudyError:  # no private score yet
-            return
-        page.write(what.folder, block, replace(text, state=state), left_out)
+        except StudyError:
+            if state:  # no private score yet
+                return
+            raise
+        if state:
+            page.write(what.folder, block, replace(text, state=state), left_out)
+        else:
+            finish(what, block, text, left_out)
 
     path = what.folder / "index.html"
     print(f"{program}: {path} fills as methods finish, the most useful first", file=sys.stderr, flush=True)
     study.run(what, cores, what.folder / "logs" / "snakemake.log", program, show)
-    finish(what, *drawn(read_scores(what.scores)), left_out)
 
 
 def spent(frame: pd.DataFrame) -> str:

@@ -30,7 +30,7 @@ import yaml
 import datasets
 from common_tasks import best
 from datasets.files import ROOT, folder_name, write_json, write_text
-from evaluation.summary import checked
+from evaluation.summary import checked, read_scores
 from methods import contract
 from workflow import arithmetic, committed, papers, score, worker
 from workflow.experiments import Cell, cells
@@ -336,11 +336,11 @@ def _groups(study: Study) -> tuple[list[list[str]], dict[str, float]]:
 Show = Callable[[pd.DataFrame, str], object]
 
 
-def run(study: Study, cores: int, log: Path, program: str, show: Show | None = None) -> None:
+def run(study: Study, cores: int, log: Path, program: str, show: Show) -> None:
     """Fit and score what is missing, with lines of progress. Raises StudyError; ends its processes where it is told to.
 
     ``program``: the first word of each line. ``show`` is called as methods finish, once both ends of the scale have
-    scores, so often that it takes ``DRAWING`` of the time.
+    scores, so often that it takes ``DRAWING`` of the time. At the end it is called with all scores and "".
     """
     before = datasets.outside()
     datasets.take([study.folder / f"{study.dataset}.py"])
@@ -355,6 +355,7 @@ def run(study: Study, cores: int, log: Path, program: str, show: Show | None = N
                     f"another run is writing {study.folder}; wait for it, or give another --name"
                 ) from None
             _snakemake(study, everything, cores, log, program, lock.fileno(), show)
+            show(read_scores(study.scores), "")
     except ValueError as e:
         raise StudyError(str(e)) from None
     finally:
@@ -362,7 +363,7 @@ def run(study: Study, cores: int, log: Path, program: str, show: Show | None = N
 
 
 def _snakemake(
-    study: Study, everything: list[Cell], cores: int, log: Path, program: str, lock: int, show: Show | None
+    study: Study, everything: list[Cell], cores: int, log: Path, program: str, lock: int, show: Show
 ) -> None:
     config = ["scale=full", f"results={study.folder}", f"experiments={study.config}"]
     config.append(f"datasets={study.folder / f'{study.dataset}.py'}")
@@ -439,7 +440,7 @@ def forecast(everything: Sequence[Cell], done: Mapping[str, int], known: Mapping
 class _Pages:
     """The pages of a study that is not finished."""
 
-    def __init__(self, study: Study, everything: Sequence[Cell], show: Show | None):
+    def __init__(self, study: Study, everything: Sequence[Cell], show: Show):
         self.study, self.show = study, show
         #: cells that have no rows yet, and rows of the others.
         self.waiting, self.rows = [*everything], []
@@ -449,7 +450,7 @@ class _Pages:
     def draw(self) -> None:
         """Show the scores so far if there are more than before, and not too soon after the last time."""
         began = time.monotonic()
-        if self.show is None or began - self.since < self.took / DRAWING or not self._more():
+        if began - self.since < self.took / DRAWING or not self._more():
             return
         methods = {c.method for c in self.waiting}
         if not methods or {*ENDS[self.study.task]} & methods:
