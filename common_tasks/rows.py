@@ -234,18 +234,17 @@ def sentence(frame: pd.DataFrame, task: str, rows: int, epsilon: float, known: b
     here = frame[frame["ranges"] == next(r for r, is_known in KNOWN.items() if is_known == known)]
     near, part = (int(min(of["rows"].unique(), key=lambda n: abs(np.log(n / rows)))) for of in (here, genuine))
     few, most, title = needed(here)[at], f"more than {here['rows'].max():,}", GENUINE[task].title
-    reach = few[np.isfinite(few)]
+    reach, shown = few[np.isfinite(few)], np.isfinite(needed(genuine)[at]).sum()
     low, high = (f"{n:,.0f}" for n in (reach.min(), reach.max())) if len(reach) else (most, most)
     enough = "" if len(reach) in (0, len(few)) else f", and {most} for {len(few) - len(reach)} of {len(few)} methods"
     budget = at if float(at) == epsilon else f"{at} (the nearest to {epsilon:g} that was run)"
     size = f"{near:,} rows" + ("" if near == rows else f" (the nearest to {rows:,} that was run)")
     fewer = f" We infer that it costs more with {rows:,} rows, which were not run." if rows < here["rows"].min() else ""
     return (
-        f"At epsilon = {budget} with {size}, privacy costs {_cost(here, near)} on synthetic tables, by method. It costs "
-        f"{_cost(genuine, part)} with {part:,} rows of {title}.{fewer} Needed for a cost below {1 - ENOUGH:.1g} (95 % "
-        f"intervals) are {low}{'' if low == high else f' to {high}'} rows of a synthetic table{enough}. With "
-        f"{genuine['rows'].max():,} rows of {title}, it is shown for {np.isfinite(needed(genuine)[at]).sum()} of "
-        f"{len(few)} methods."
+        f"At epsilon = {budget} with {size}, privacy costs {_cost(here, near)} on synthetic tables, by method. It "
+        f"costs {_cost(genuine, part)} with {part:,} rows of {title}.{fewer} Needed for a cost below "
+        f"{1 - ENOUGH:.1g} (95 % intervals) are {low}{'' if low == high else f' to {high}'} rows of a synthetic table"
+        f"{enough}. With {genuine['rows'].max():,} rows of {title}, it is shown for {shown} of {len(few)} methods."
     )
 
 

@@ -18,7 +18,7 @@ import yaml
 
 from common_tasks import advice, scores
 from common_tasks.own_data import page, study
-from common_tasks.own_data.study import ENDS, KINDS, Study, StudyError
+from common_tasks.own_data.study import KINDS, Study, StudyError
 from common_tasks.own_data.table import TWO_CLASSES
 from datasets.files import ROOT, visible
 from dpbayes_bench import fits
@@ -118,7 +118,7 @@ def check(program: str, args: SimpleNamespace, rows: int) -> None:
 
 
 def home(program: str, name: str, out: Path | None) -> Path:
-    """Folder of a study: relative to the root of the project, where the workflow runs, or ``out``. Raises StudyError."""
+    """The folder of a study, made: relative to the root of the project, or ``out``. Raises StudyError."""
     folder = out.resolve() if out else Path("results") / program / name
     os.chdir(ROOT)
     try:
@@ -230,8 +230,3 @@ def finish(what: Study, block: advice.Block, text: page.Text, left_out: Mapping[
         f"Page: {path}",
     ]
     print(visible("\n".join(said)))
-
-
-def reference(task: str) -> str:
-    """The method at 1 on the scale."""
-    return ENDS[task][1]

@@ -96,7 +96,7 @@ def compare(args: SimpleNamespace, known: table.Facts) -> None:
     # the digest of the facts makes another file of it where they differ, and so the table is read again
     left = study.write(what, _FILE.format(code=f"{code}, facts {study.digest(facts)}"))
     about = advice.About(
-        reference=arguments.reference(args.task),
+        reference=study.ENDS[args.task][1],
         tuning=what.tuning.words,
         limits=limits(known),
     )

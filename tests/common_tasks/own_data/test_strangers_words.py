@@ -192,7 +192,7 @@ def test_the_page_of_advise_shows_its_words_too(written, tmp_path):
     scores = made_up.linear_regression()
     found = block(read(made_up.CONFIG, scores), About())
     found = dataclasses.replace(found, caption=LABELS[0], sentences=tuple(f"{s} {FILE}" for s in found.sentences))
-    made = page.write(tmp_path, found, advise.page_text(given, found, scores, (), LABELS[0]), {LABELS[0]: FILE})
+    made = page.write(tmp_path, found, advise.page_text(given, found, scores, ()), {LABELS[0]: FILE})
     read_in = Read(made.read_text(encoding="utf-8"))
     assert dangers(read_in) == []
     assert read_in.text.count(LABELS[0]) >= 4
