@@ -121,10 +121,7 @@ def home(program: str, name: str, out: Path | None) -> Path:
     """The folder of a study, made: relative to the root of the project, or ``out``. Raises StudyError."""
     folder = out.resolve() if out else Path("results") / program / name
     os.chdir(ROOT)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as e:
-        raise StudyError(f"{folder} cannot be made ({e.strerror}); name another folder with --out") from None
+    study.make(folder)
     return folder
 
 

@@ -152,6 +152,14 @@ class Study:
         return self.folder / "scores" / self.name / f"{self.dataset}.csv"
 
 
+def make(folder: Path) -> None:
+    """Make a folder, unless it is there. Raises StudyError."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as e:
+        raise StudyError(f"{folder} cannot be made ({e.strerror}); name another folder with --out") from None
+
+
 def digest(text: str) -> str:
     """Sixteen hexadecimal digits of a text."""
     return hashlib.sha256(text.encode()).hexdigest()[:16]
