@@ -121,8 +121,7 @@ def home(program: str, name: str, out: Path | None) -> Path:
     """The folder of a study, made: relative to the root of the project, or ``out``. Raises StudyError."""
     folder = out.resolve() if out else Path("results") / program / name
     os.chdir(ROOT)
-    study.make(folder)
-    return folder
+    return study.make(folder)
 
 
 def block_of(what: Study, frame: pd.DataFrame, about: advice.About) -> advice.Block:
@@ -166,19 +165,15 @@ def run(
     study.run(what, cores, what.folder / "logs" / "snakemake.log", program, show)
 
 
-def spent(frame: pd.DataFrame) -> str:
-    """The largest epsilon by a ledger at each budget."""
+def guarantee(args: SimpleNamespace, frame: pd.DataFrame) -> str:
+    """The meaning of the budget, and how much of it was spent: the largest epsilon by a ledger at each budget."""
     paid = frame[(frame["epsilon"] != "") & (frame["epsilon"] != "inf")]
     budget = paid["setting"].str.extract(r"epsilon=([^;]+)")[0]
     most = paid["epsilon"].astype(float).groupby(budget).max()
-    return ", ".join(f"{value:.4g} at epsilon = {e}" for e, value in most.items())
-
-
-def guarantee(args: SimpleNamespace, frame: pd.DataFrame) -> str:
-    """The meaning of the budget, and how much of it was spent."""
+    spent = ", ".join(f"{value:.4g} at epsilon = {e}" for e, value in most.items())
     return (
         f"The guarantee is (epsilon, delta = {args.delta:g}) for one row more or less (add/remove) of one fit whose "
-        f"noise is secret. By their ledgers the fits spent at most {spent(frame)}."
+        f"noise is secret. By their ledgers the fits spent at most {spent}."
     )
 
 

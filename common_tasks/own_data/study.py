@@ -152,10 +152,11 @@ class Study:
         return self.folder / "scores" / self.name / f"{self.dataset}.csv"
 
 
-def make(folder: Path) -> None:
-    """Make a folder, unless it is there. Raises StudyError."""
+def make(folder: Path) -> Path:
+    """The folder, made unless it is there. Raises StudyError."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        return folder
     except OSError as e:
         raise StudyError(f"{folder} cannot be made ({e.strerror}); name another folder with --out") from None
 
@@ -258,16 +259,10 @@ def affordable(
         each = max(known[n] for n in group)
         by = "by the committed runs" if any(n in told for n in group) else "since no committed run says more"
         many = ", ".join(group)
-        why = ""
-        if study.only:
-            pass
-        elif each > study.fit_s:
-            why = f"about {each:.0f} s a fit of this size {by}, over the limit; --fit-seconds raises it"
-        elif total + cost[group[0]] > 60 * study.minutes:
+        if not study.only and each > study.fit_s:
+            left[many] = f"about {each:.0f} s a fit of this size {by}, over the limit; --fit-seconds raises it"
+        elif not study.only and total + cost[group[0]] > 60 * study.minutes:
             dear.append((many, cost[group[0]], by))
-            continue
-        if why:
-            left[many] = why
         else:
             kept.append(group)
             total += cost[group[0]]
@@ -380,7 +375,7 @@ def _snakemake(
     command += ["--prioritize", *(f"{study.folder}/done/{job}.fits" for job in leading(study, everything))]
     command += ["--config", *config, "--", str(study.scores)]
     log.parent.mkdir(parents=True, exist_ok=True)
-    before = signal.signal(signal.SIGTERM, _interrupt)
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     started = time.monotonic()
     known = seconds_a_fit(study.kind, study.rows, study.columns)
     first = _done(study, everything)
@@ -482,10 +477,6 @@ class _Pages:
                 self.rows += score.rows_of(cell, folder / "fits", data)
             self.waiting = [c for c in self.waiting if c not in ready]
         return bool(ready)
-
-
-def _interrupt(number: int, frame: Any) -> None:
-    raise KeyboardInterrupt
 
 
 def _last(log: Path) -> str:

@@ -95,7 +95,7 @@ def written(tmp_path_factory, asked) -> tuple[Path, list[str]]:
     scores = made_up.linear_regression()
     args = Namespace(task="classification", epsilon=[1.0], delta=1e-5, target=names[0], bounds=None, levels=None)
     args.drop, args.no_header, args.columns = names, False, ""
-    found = block(read(made_up.CONFIG, scores), About(limits=compare.limits(known)))
+    found = block(read(made_up.CONFIG, scores), About(limits=f"These are rows of {known.file}."))
     found.table.insert(1, names[0], LABELS[0])
     found.table.insert(1, "=1+1", "@SUM(A1)")
     text = compare.page_text(args, known, scores, found)
