@@ -232,17 +232,18 @@ def sentence(frame: pd.DataFrame, task: str, rows: int, epsilon: float, known: b
     frame = frame[frame["epsilon"] == at]
     genuine = frame[frame["table"] != "synthetic"]
     here = frame[frame["ranges"] == next(r for r, is_known in KNOWN.items() if is_known == known)]
-    near, part = (int(min(of["rows"].unique(), key=lambda n: abs(np.log(n / rows)))) for of in (here, genuine))
+    near = int(min(here["rows"].unique(), key=lambda n: abs(np.log(n / rows))))
     few, most, title = needed(here)[at], f"more than {here['rows'].max():,}", GENUINE[task].title
     reach, shown = few[np.isfinite(few)], np.isfinite(needed(genuine)[at]).sum()
     low, high = (f"{n:,.0f}" for n in (reach.min(), reach.max())) if len(reach) else (most, most)
     enough = "" if len(reach) in (0, len(few)) else f", and {most} for {len(few) - len(reach)} of {len(few)} methods"
     budget = at if float(at) == epsilon else f"{at} (the nearest to {epsilon:g} that was run)"
     size = f"{near:,} rows" + ("" if near == rows else f" (the nearest to {rows:,} that was run)")
+    parts = " and ".join(f"{_cost(genuine, n)} with {n:,} rows" for n in sorted(genuine["rows"].unique()))
     fewer = f" We infer that it costs more with {rows:,} rows, which were not run." if rows < here["rows"].min() else ""
     return (
-        f"At epsilon = {budget} with {size}, privacy costs {_cost(here, near)} on synthetic tables, by method. It "
-        f"costs {_cost(genuine, part)} with {part:,} rows of {title}.{fewer} Needed for a cost below "
+        f"At epsilon = {budget} with {size}, privacy costs {_cost(here, near)} on synthetic tables, by method. On "
+        f"parts of {title} it costs {parts}.{fewer} Needed for a cost below "
         f"{1 - ENOUGH:.1g} (95 % intervals) are {low}{'' if low == high else f' to {high}'} rows of a synthetic table"
         f"{enough}. With {genuine['rows'].max():,} rows of {title}, it is shown for {shown} of {len(few)} methods."
     )
