@@ -143,8 +143,6 @@ def page_text(args, known: table.Facts, frame: pd.DataFrame, block: advice.Block
     # of private rows, `fit` takes no level that is not stated, but classes 0 and 1
     coded = {known.target} if known.labels == ["0", "1"] else set()
     needed = args.levels or ("LEVELS.yaml" if {*taken} - coded else None)
-    zero, one = map(plain, known.labels or ("", ""))
-    classes = f" Class 1 is '{one}', class 0 '{zero}'." if known.labels else ""
     return page.Text(
         title=f"Private {args.task} on {known.file} at epsilon = {budget}",
         before=[f"{known.rows} rows, {len(known.columns)} inputs, delta = {args.delta:g}. {WHY}"],
@@ -158,7 +156,7 @@ def page_text(args, known: table.Facts, frame: pd.DataFrame, block: advice.Block
         columns=columns_of(known),
         read=f"{known.layout.words} Rows are counted from 1.{levels if taken else ''}",
         after=[
-            f"{arguments.guarantee(args, frame)}{classes}",
+            arguments.guarantee(args, frame),
             f"{SPLITS} random splits, nine tenths of the rows to train and one to test. Intervals are over the splits, "
             "level 95 %, and say nothing of other rows.",
             f"sha256 of the file: {known.sha256}.",

@@ -82,7 +82,8 @@ def test_enough_rows_are_those_from_which_on_the_interval_is_above_the_limit():
         "At epsilon = 1 (the nearest to 2 that was run) with 30,000 rows (the nearest to 25,000 that was run), privacy "
         "costs 0.05 to 0.09 on synthetic tables, by method. On parts of Protein Structure it costs 0.05 to "
         "0.20 with 10,000 rows. Needed for a cost below 0.1 (95 % intervals) are 1,000 to 30,000 rows of a synthetic "
-        "table, and more than 100,000 for 1 of 3 methods. With 10,000 rows of Protein Structure, it is shown for 2 of 3 methods."
+        "table, and more than 100,000 for 1 of 3 methods. With 10,000 rows of Protein Structure, it is shown for 2 of "
+        "3 methods."
     )
     said = rows.sentence(pd.concat([frame, genuine]), "regression", 400, 1.0, True)
     assert "We infer that it costs more with 400 rows, which were not run." in said
