@@ -147,7 +147,7 @@ def page_text(args, known: table.Facts, frame: pd.DataFrame, block: advice.Block
         title=f"Private {args.task} on {known.file} at epsilon = {budget}",
         before=[f"{known.rows} rows, {len(known.columns)} inputs, delta = {args.delta:g}. {WHY}"],
         first=[
-            first.ranges(len(unknown), len(wanted)),
+            first.ranges(unknown, len(wanted)),
             first.rows_needed(args.task, known.rows * 9 // 10, sorted(args.epsilon), not unknown),
             first.rare_class(known.counts, known.labels, frame),
             *first.too_small(block.data, known.rows * 9 // 10, {d: known.file for d in block.data["dataset"]}),

@@ -17,14 +17,14 @@ RARE = 0.1
 CONSTANT = "predict_mean"
 
 
-def ranges(unknown: int, columns: int) -> str:
-    """A sentence on how many columns of a table have no stated range, and how to state one. "" if all have one."""
+def ranges(unknown: Sequence[str], columns: int) -> str:
+    """A sentence on the columns of a table without a stated range, and how to state one. "" if all have one."""
     if not unknown:
         return ""
     return (
-        f"First, state the ranges of your columns: {unknown} of {columns} have none here, so a private method "
-        'estimates them and spends a part of epsilon on that. Write lines such as "age: [0, 120]" to a YAML file and '
-        "give it with --bounds. A range has to be known without the rows, such as from a document or a scale."
+        f"First, state the ranges of your columns: {len(unknown)} of {columns} have none here ({listed(unknown)}), so "
+        'a private method estimates them and spends a part of epsilon on that. Write lines such as "age: [0, 120]" to '
+        "a YAML file and give it with --bounds. A range has to be known without the rows, from a document or a scale."
     )
 
 

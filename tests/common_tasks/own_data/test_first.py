@@ -8,9 +8,9 @@ from common_tasks.own_data import first
 
 
 def test_ranges_come_first_unless_all_are_stated():
-    assert first.ranges(0, 3) == ""
-    said = first.ranges(8, 10)
-    assert said.startswith("First, state the ranges of your columns: 8 of 10 have none here")
+    assert first.ranges([], 3) == ""
+    said = first.ranges([*"abcdefgh"], 10)
+    assert said.startswith("First, state the ranges of your columns: 8 of 10 have none here (a, b, c and 5 more), so")
     assert '"age: [0, 120]"' in said
     assert "--bounds" in said
     assert first.assumed_ranges(True) == ""
