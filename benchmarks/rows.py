@@ -1,20 +1,19 @@
-"""Seconds and memory of one fit as the rows grow: private methods, and the same model in other libraries.
+"""Seconds and memory of one fit as the rows grow: private methods, and the same model in scikit-learn.
 
     python -m benchmarks.rows [results/benchmarks/rows.csv] [--rows 1000 10000 100000 1000000] [--columns 10 100]
                               [--methods NAME ...] [--limit 120]
 
 Synthetic tables with public ranges, inputs and target in [-1, 1] (:func:`made_up`); default settings at epsilon = 1 and
-delta = 1e-5. Every fit has a process of its own, on one thread. Libraries: ridge and logistic regression of
-scikit-learn, without privacy; where they are installed, IBM's diffprivlib (pure epsilon = 1; objective perturbation,
-functional mechanism) and Opacus (DP-SGD on a linear model, ``OPACUS_EPOCHS`` passes). The table is written after each
-fit. A second call with the same file repeats only what failed or has another limit. Columns:
+delta = 1e-5. Every fit has a process of its own, on one thread. scikit-learn's ridge and logistic regression have no
+privacy. The table is written after each fit. A second call with the same file repeats only what failed or has another
+limit. Columns:
 
 ==========  ============================================================================================
 seconds     CPU seconds of the fit alone
 copies      what the process holds at its peak beyond what it held before the fit, over the table's size; of tables
             from ``LEAST_MB``, since a megabyte more or less is the allocator's
 ratio       seconds over those of scikit-learn on the same table
-status      ok; given up: not done after ``--limit`` CPU seconds; not supported; not installed; failed
+status      ok; given up: not done after ``--limit`` CPU seconds; not supported; failed
 ==========  ============================================================================================
 """
 
@@ -40,8 +39,6 @@ KINDS = {"regression": "bounded_linear_regression", "classification": "bounded_l
 MODEL = {"regression": {}, "classification": {"prior_sd": 1.0}}
 BUDGET = {"epsilon": 1.0, "delta": 1e-5, "mode": "enforce"}
 BASE = "scikit-learn"
-OTHERS = (BASE, "diffprivlib", "opacus")
-OPACUS_EPOCHS = 10
 LEAST_MB = 5.0
 KEY = ["task", "rows", "columns", "method"]
 COLUMNS = [*KEY, "seconds", "copies", "ratio", "status", "reason"]
@@ -80,56 +77,11 @@ def private_fit(task: str, name: str, x, y) -> Callable[[], object]:
     return lambda: method.fit(whole, settings, budget, np.random.default_rng(2))
 
 
-def other_fit(task: str, name: str, x, y) -> Callable[[], object]:
-    """A fit by another library. Raises ImportError where it is not installed."""
-    if name == BASE:
-        from sklearn.linear_model import LogisticRegression, Ridge
+def other_fit(task: str, x, y) -> Callable[[], object]:
+    """A fit by scikit-learn."""
+    from sklearn.linear_model import LogisticRegression, Ridge
 
-        return lambda: (Ridge() if task == "regression" else LogisticRegression()).fit(x, y)
-    if name == "diffprivlib":
-        from diffprivlib.models import LinearRegression
-        from diffprivlib.models import LogisticRegression as Logistic
-
-        norm = float(x.shape[1]) ** 0.5  # of a row in the box
-        return lambda: (
-            LinearRegression(epsilon=1.0, bounds_X=(-1.0, 1.0), bounds_y=(-1.0, 1.0)).fit(x, y)
-            if task == "regression"
-            else Logistic(epsilon=1.0, data_norm=norm).fit(x, y)
-        )
-    return opacus_fit(task, x, y)
-
-
-def opacus_fit(task: str, x, y) -> Callable[[], object]:
-    """DP-SGD on a linear model, noise for epsilon = 1. Raises ImportError where Opacus is not installed."""
-    import torch
-    from opacus import PrivacyEngine
-
-    torch.manual_seed(0)
-    torch.set_num_threads(1)
-    table = torch.utils.data.TensorDataset(torch.tensor(x).float(), torch.tensor(y).float()[:, None])
-    model = torch.nn.Linear(x.shape[1], 1)
-    loader = torch.utils.data.DataLoader(table, batch_size=max(1, min(1000, len(x) // 10)))
-    model, optimiser, loader = PrivacyEngine(accountant="rdp").make_private_with_epsilon(
-        module=model,
-        optimizer=torch.optim.SGD(model.parameters(), lr=0.1),
-        data_loader=loader,
-        epochs=OPACUS_EPOCHS,
-        target_epsilon=1.0,
-        target_delta=1e-5,
-        max_grad_norm=1.0,
-    )
-    loss = torch.nn.MSELoss() if task == "regression" else torch.nn.BCEWithLogitsLoss()
-
-    def fit() -> object:
-        for _ in range(OPACUS_EPOCHS):
-            for rows, targets in loader:
-                if len(rows):
-                    optimiser.zero_grad()
-                    loss(model(rows), targets).backward()
-                    optimiser.step()
-        return model
-
-    return fit
+    return lambda: (Ridge() if task == "regression" else LogisticRegression()).fit(x, y)
 
 
 def one(task: str, name: str, n: int, d: int, limit: float, answer) -> None:
@@ -144,10 +96,7 @@ def one(task: str, name: str, n: int, d: int, limit: float, answer) -> None:
     warnings.simplefilter("ignore")
     x, y = made_up(task, n, d)
     try:
-        fit = (other_fit if name in OTHERS else private_fit)(task, name, x, y)
-    except ImportError as error:
-        answer.send({"status": "not installed", "reason": str(error)})
-        return
+        fit = other_fit(task, x, y) if name == BASE else private_fit(task, name, x, y)
     except (ValueError, BudgetExceeded) as error:
         answer.send({"status": "not supported", "reason": str(error)})
         return
@@ -225,7 +174,7 @@ def table(rows: Sequence[int], columns: Sequence[int], wanted: Sequence[str], li
     todo = [(task, n, d) for task in KINDS for d in columns for n in sorted(rows)]
     dropped: set[tuple] = set()
     for task, n, d in todo:
-        names = [k for k in (*OTHERS, *methods_of(task)) if not wanted or k in (*wanted, BASE)]
+        names = [k for k in (BASE, *methods_of(task)) if not wanted or k in (*wanted, BASE)]
         for name in (k for k in names if (task, d, k) not in dropped):
             found = done.get((task, n, d, name))
             if found is None or (found["status"] == "given up" and found["reason"] != given_up(limit)):

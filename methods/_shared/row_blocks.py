@@ -3,33 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 #: rows of a block; more than any data set of the common tasks has, so that their sums are the plain ones to the digit.
 ROWS = 100_000
+#: rows of a block if there are many passes: what is computed from them stays in the processor's cache.
+CACHED = 8_000
 
 
-def total(term: Callable[..., np.ndarray], *arrays: np.ndarray, rows: int = ROWS) -> np.ndarray:
+def total(term: Callable[..., Any], *arrays: np.ndarray, batch: np.ndarray | None = None, rows: int = ROWS) -> Any:
     """``term(*arrays)`` computed block by block, for a ``term`` that is a sum over rows.
 
-    ``arrays``: each with n rows. Raises what ``term`` raises. With at most ``rows`` rows it is ``term(*arrays)``; with
-    more it differs from that by rounding.
+    ``arrays``: each with n rows. ``batch``: the row numbers to sum over, all if None. Raises what ``term`` raises. With
+    at most ``rows`` rows it is ``term(*arrays)``; with more it differs from that by rounding.
     """
-    found = term(*(a[:rows] for a in arrays))
-    for start in range(rows, len(arrays[0]), rows):
-        found = found + term(*(a[start : start + rows] for a in arrays))
-    return found
+
+    def block(start: int) -> Any:
+        if batch is None:
+            return term(*(a[start : start + rows] for a in arrays))
+        # three times as fast as an index in brackets
+        return term(*(a.take(batch[start : start + rows], axis=0) for a in arrays))
+
+    return sum(map(block, range(rows, len(arrays[0] if batch is None else batch), rows)), block(0))
 
 
 def numbers(number: Callable[[np.ndarray], np.ndarray], x: np.ndarray, rows: int = ROWS) -> np.ndarray:
     """``number(x)``, (n,), of a function that takes every row of x (n, d) for itself, made block by block."""
     return np.concatenate([number(x[start : start + rows]) for start in range(0, max(len(x), 1), rows)])
-
-
-def each(image: Callable[[np.ndarray], np.ndarray], x: np.ndarray, rows: int = ROWS) -> np.ndarray:
-    """``image(x)`` computed block by block, for a function that maps each row of x (n, d) to a row as long."""
-    out = np.empty_like(x)
-    for start in range(0, len(x), rows):
-        out[start : start + rows] = image(x[start : start + rows])
-    return out

@@ -90,11 +90,14 @@ class DPEMCorrected(Method):
             steps=s.iterations,
             proof=_PROOF,
         )
-        u = row_blocks.each(lambda x: clipped((x - shift) / scale, 1.0), task.x)
+
+        def moments(p: MixtureParameters, x: np.ndarray) -> np.ndarray:
+            return expected_moments(p, clipped((x - shift) / scale, 1.0))  # anew in each pass: no copy of all rows
+
         start = em.initial(d, components, rng)
         p = MixtureParameters(start.weights, start.means, s.start_variance * start.covariances)
         for _ in range(s.iterations):
-            vector = row_blocks.total(partial(expected_moments, p), u)
+            vector = row_blocks.total(partial(moments, p), task.x, rows=row_blocks.CACHED)
             released = mechanism.release(vector)
             p = m_step(released, n, d, components, mechanism.noise_scale, s.eigenvalue_floor)
         found = MixtureParameters(p.weights, shift + scale * p.means, scale[:, None] * p.covariances * scale)

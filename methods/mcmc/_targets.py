@@ -23,7 +23,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit, log_expit
+from scipy.special import expit
 
 from methods._shared import row_blocks
 from methods._shared.logistic_gaussian.centred import Centre
@@ -75,9 +75,13 @@ def clipped_ratio_sum(energy: np.ndarray, proposed: np.ndarray, bound: float) ->
     one that is not a number contributes 0. (Replacing a row: 2.) Where ``bound`` is the target's own
     (:meth:`Target.ratio_bound`), nothing is cut and the sum is exact.
     """
-    with np.errstate(invalid="ignore"):
-        ratio = proposed - energy
-    return float(np.clip(np.nan_to_num(ratio, nan=0.0), -bound, bound).sum()) / bound
+
+    def part(energy: np.ndarray, proposed: np.ndarray) -> float:
+        with np.errstate(invalid="ignore"):
+            ratio = np.clip(proposed - energy, -bound, bound)
+        return float(ratio.sum(where=~np.isnan(ratio)))
+
+    return row_blocks.total(part, energy, proposed, rows=row_blocks.CACHED) / bound
 
 
 class Target(abc.ABC):
@@ -138,14 +142,20 @@ class Logistic(Target):
         self.start = np.zeros(d)
 
     def clipped_gradients(self, theta, scale, rows, clip):
-        z, norm = (self.z, self._norm) if rows is None else (self.z[rows], self._norm[rows])
-        g = expit(-(z @ theta))
-        return (g * shrinking(g * norm, clip)) @ z
+        def part(z, norm):
+            g = expit(-(z @ theta))
+            return (g * shrinking(g * norm, clip)) @ z
+
+        return row_blocks.total(part, self.z, self._norm, batch=rows, rows=row_blocks.CACHED)
 
     clipped_gradients.__doc__ = Target.clipped_gradients.__doc__
 
     def energy(self, theta):
-        return log_expit(self.z @ theta)
+        def of(z):
+            t = z @ theta  # log(1 + e) to 1e-16 nats, in half of the time of log1p
+            return np.minimum(t, 0.0) - np.log(1.0 + np.exp(-np.abs(t)))
+
+        return row_blocks.numbers(of, self.z, rows=row_blocks.CACHED)
 
     def public_gradient(self, theta):
         return -self.precision @ theta
@@ -214,18 +224,19 @@ class Linear(Residuals):
         return self.y - self.x @ theta[:-1]
 
     def clipped_gradients(self, theta, scale, rows, clip):
-        every = self.x, self.y, self._squares
-        x, y, squares = every if rows is None else (a[rows] for a in every)
-        with np.errstate(over="ignore", invalid="ignore"):
-            v = 1.0 / inverse_variance(theta)
-            e = y - x @ theta[:-1]
-            first, last = e / v, 0.5 * (e**2 / v - 1.0)
-            width = scale[-2]  # of the intercept; the other weights by ``_entry``
-            factor = shrinking(np.sqrt((first * width) ** 2 * squares + (last * scale[-1]) ** 2), clip)
-        lost = factor == 0.0  # infinity times 0 is no number
-        if lost.any():
-            first[lost], last[lost] = 0.0, 0.0
-        return np.append((first * factor) @ x * scale[:-1], (last * factor).sum() * scale[-1])
+        v, width = 1.0 / inverse_variance(theta), scale[-2]  # of the intercept; the other weights by ``_entry``
+
+        def part(x, y, squares):
+            with np.errstate(over="ignore", invalid="ignore"):
+                e = y - x @ theta[:-1]
+                first, last = e / v, 0.5 * (e**2 / v - 1.0)
+                factor = shrinking(np.sqrt((first * width) ** 2 * squares + (last * scale[-1]) ** 2), clip)
+            lost = factor == 0.0  # infinity times 0 is no number
+            if lost.any():
+                first[lost], last[lost] = 0.0, 0.0
+            return np.append((first * factor) @ x * scale[:-1], (last * factor).sum() * scale[-1])
+
+        return row_blocks.total(part, self.x, self.y, self._squares, batch=rows, rows=row_blocks.CACHED)
 
     clipped_gradients.__doc__ = Target.clipped_gradients.__doc__
 

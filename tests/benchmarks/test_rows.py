@@ -35,7 +35,7 @@ TWO_COPIES = """
 import numpy as np
 from benchmarks import rows
 
-def fit(task, name, x, y):
+def fit(task, x, y):
     np.ones(30_000_000)  # 240 MB, given back before the fit
     return lambda: (x + 1.0, x + 2.0)
 
@@ -99,16 +99,18 @@ def test_a_second_call_repeats_only_what_has_another_limit(asked, tmp_path):
     assert asked == [("regression", "adassp", 10)]
 
 
-def test_the_page_shows_the_committed_table():
+@pytest.mark.parametrize("columns", ["10", "100"])
+def test_the_page_shows_the_committed_table(columns):
     found = pd.read_csv(ROOT / "benchmarks/reference/rows.csv", dtype=str, keep_default_na=False)
     assert found.columns.tolist() == rows.COLUMNS
-    ten = found[found["columns"] == "10"].set_index(["task", "method"])
-    page = (ROOT / "docs/how-to/change-numbers.md").read_text(encoding="utf-8").partition("### A million rows")[2]
+    mine = found[found["columns"] == columns].set_index(["task", "method"])
+    page = (ROOT / "docs/how-to/change-numbers.md").read_text(encoding="utf-8")
+    page = page.partition(f"With {columns} columns:")[2].partition("\n\nWith")[0]
     lines = [[cell.strip(" `") for cell in line.split("|")[1:-1]] for line in page.splitlines() if line[:3] == "| `"]
     assert len(lines) > 15
     for method, *cells in lines:
         told = [
-            ten.at[(task, method), name] if (task, method) in ten.index else ""
+            mine.at[(task, method), name] if (task, method) in mine.index else ""
             for task in rows.KINDS
             for name in ("seconds", "ratio")
         ]

@@ -15,7 +15,7 @@ model. So cutting causes no bias if residuals are Gaussian (Huber's proposal 2).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -47,15 +47,21 @@ class Settings:
     """Constants chosen on synthetic rows (4 to 16 columns, 1,500 to 20,000 rows), on no data set of the suite."""
 
     steps: int = 1000  #: T, noisy gradient steps
-    sampling_rate: float = 0.1  #: q, chance of a row to be in a batch
+    sampling_rate: float = 0.1  #: q, chance of a row to be in a batch; see ``most_rows``
+    #: largest expected batch: q is at most this over n (synthetic tables of a million rows)
+    most_rows: int = field(default=20_000, metadata={"later": True})
     clip: float = 1.0  #: least C, norm of a row's gradient in the means, over the typical norm of scaled [x, 1]
     travel: float = 0.5  #: standard deviation of the noise's path of a mean over the run, in sqrt(v)
     max_rate: float = 1.5  #: largest learning rate, times 1 / (1 + E|x|^2), the trace of the rows' second moments
 
     def __post_init__(self) -> None:
-        whole("DP-SGD", self, "steps")
+        whole("DP-SGD", self, "steps", "most_rows")
         positive("DP-SGD", self, "clip", "travel", "max_rate")
         within("DP-SGD", self, "(0, 1]", "sampling_rate")
+
+    def rate(self, n: int) -> float:
+        """q for n rows (public)."""
+        return min(self.sampling_rate, self.most_rows / n)
 
 
 class Descent(InKnownBox):
@@ -113,7 +119,8 @@ def schedule(public: PublicKnowledge, settings: Settings, noise_multiplier: floa
     trace = 1.0 + sum(expected_squares(public, target=False))
     parts = np.array([1.0, SMALL if bayes else 0.0, SMALL])
     clips = s.clip * math.sqrt(trace) * parts
-    free = s.travel * math.sqrt(3.0 / s.steps) * s.sampling_rate * public.n / (np.linalg.norm(clips) * noise_multiplier)
+    path = s.travel * math.sqrt(3.0 / s.steps) * s.rate(public.n) * public.n
+    free = path / (np.linalg.norm(clips) * noise_multiplier)
     growth = min(LARGEST, max(1.0, free * trace / s.max_rate))
     # fourth moments of a column: Gaussian with a third of the box for one standard deviation, or uniform
     fourth = math.sqrt(sum(1.0 / 27.0 if r is None else 1.0 / 5.0 for r in public.x_bounds))
@@ -141,17 +148,18 @@ def train(method: str, task: Task, settings: Settings, budget: Budget, relation:
 
     s, n, d = settings, task.public.n, task.x.shape[1]
     p, model = d + 1, task.model
-    sampling = Sampling.POISSON if s.sampling_rate < 1 else Sampling.FULL_BATCH
-    sigma = left_for(budget, _WHAT, relation, sampling_rate=s.sampling_rate, steps=s.steps, proof=_PROOF)
+    rate = s.rate(n)
+    sampling = Sampling.POISSON if rate < 1 else Sampling.FULL_BATCH
+    sigma = left_for(budget, _WHAT, relation, sampling_rate=rate, steps=s.steps, proof=_PROOF)
     plan = schedule(task.public, s, sigma, bayes=bayes)
     noise = budget.gaussian(
         _WHAT, sensitivity=plan.sensitivity, noise_multiplier=sigma, relation=relation, sampling=sampling,
-        sampling_rate=s.sampling_rate, steps=s.steps, proof=_PROOF,
+        sampling_rate=rate, steps=s.steps, proof=_PROOF,
     )  # fmt: skip
     batches = noise.batches(task.n)
     x1, y = with_bias(task.x), np.ascontiguousarray(task.y)
     norms = norms_of(x1)
-    expected = s.sampling_rate * n  # public: the expected batch size
+    expected = rate * n  # public: the expected batch size
     released = slice(0, p + d + 1) if bayes else np.r_[0:p, p + d]  # a point has no part of the inputs' squares
     prior, middle = (model.precision if bayes else 0.0), centre(MOST)
     lowest = math.log(model.scale / (model.shape + 0.5 * n))

@@ -120,7 +120,7 @@ def point(task: Task, settings, budget: Budget, *, name: str, relation: Relation
     step_size = min(plan.step_size, n / np.linalg.norm(prior, 2))
     theta, total = np.zeros(z.shape[1]), np.zeros(z.shape[1])
     for step in range(plan.steps):
-        released = mechanism.release(clipped_gradient_sum(z[batches.draw(step)], theta, plan.clip))
+        released = mechanism.release(clipped_gradient_sum(z.take(batches.draw(step), axis=0), theta, plan.clip))
         theta = theta + step_size / n * (released / plan.rate - prior @ theta)
         if 2 * step >= plan.steps - 1:
             total += theta
@@ -152,7 +152,7 @@ def mean_field(
     parameters, total = np.concatenate([np.zeros(d), log_sd]), np.zeros(2 * d)
     for step in range(plan.steps):
         mean, log_sd = parameters[:d], parameters[d:]
-        released = mechanism.release(clipped_bound_sum(z[batches.draw(step)], mean, log_sd, plan.clip))
+        released = mechanism.release(clipped_bound_sum(z.take(batches.draw(step), axis=0), mean, log_sd, plan.clip))
         divergence = np.concatenate([prior @ mean, np.diag(prior) * np.exp(2.0 * log_sd) - 1.0])
         parameters = parameters + step_size / n * (released / plan.rate - divergence)
         parameters[d:] = np.clip(parameters[d:], low, high)

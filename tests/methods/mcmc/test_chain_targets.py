@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.special import log_expit
 
+from methods._shared import row_blocks
 from methods._shared.logistic_gaussian.centred import Centre
 from methods.mcmc._network import Network
 from methods.mcmc._targets import Linear, Logistic, clipped_ratio_sum
@@ -33,6 +35,12 @@ def made(name: str, n: int = 30, corners: bool = False):
 NAMES = ["linear", "logistic", "network"]
 
 
+@pytest.fixture
+def blocks(monkeypatch):
+    """Passes over 30 rows take several blocks."""
+    monkeypatch.setattr(row_blocks, "CACHED", 7)
+
+
 def somewhere(target, seed: int = 1) -> np.ndarray:
     """A point off the start, with v near 1/4."""
     theta = target.start + 0.3 * np.random.default_rng(seed).standard_normal(len(target.start))
@@ -45,6 +53,7 @@ def slope(f, theta: np.ndarray, step: float = 1e-5) -> np.ndarray:
     return np.array([(f(theta + step * e) - f(theta - step * e)) / (2 * step) for e in np.eye(len(theta))])
 
 
+@pytest.mark.usefixtures("blocks")
 @pytest.mark.parametrize("name", NAMES)
 def test_gradients_are_those_of_the_log_posterior(name):
     target = made(name)
@@ -57,6 +66,7 @@ def test_gradients_are_those_of_the_log_posterior(name):
     np.testing.assert_allclose(sum(parts) / scale + target.public_gradient(theta), numeric, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.usefixtures("blocks")
 @pytest.mark.parametrize("name", NAMES)
 def test_no_row_is_longer_than_the_clip_and_long_ones_reach_it(name):
     target = made(name)
@@ -72,6 +82,7 @@ def test_no_row_is_longer_than_the_clip_and_long_ones_reach_it(name):
     np.testing.assert_allclose(target.clipped_gradients(theta, scale, None, clip), np.sum(cut, axis=0), atol=1e-9)
 
 
+@pytest.mark.usefixtures("blocks")
 @pytest.mark.parametrize("name", ["linear", "network"])
 def test_a_row_that_overflows_contributes_nothing(name):
     target, theta = made(name), somewhere(made(name))
@@ -103,9 +114,16 @@ def test_no_row_of_the_box_moves_a_ratio_by_more_than_its_bound(name):
     assert most > 0.5
 
 
+@pytest.mark.parametrize("scale", [1.0, 1e3, 1e12])
+def test_the_logistic_energy_is_the_log_likelihood_near_and_far(scale):
+    target, theta = made("logistic"), scale * somewhere(made("logistic"))
+    np.testing.assert_allclose(target.energy(theta), log_expit(target.z @ theta), rtol=1e-15, atol=3e-16)
+
+
+@pytest.mark.usefixtures("blocks")
 def test_ratios_are_cut_and_counted_in_bounds():
-    energy, proposed = np.zeros(5), np.array([0.5, -3.0, 9.0, np.nan, np.inf])
-    assert clipped_ratio_sum(energy, proposed, 2.0) == pytest.approx((0.5 - 2.0 + 2.0 + 0.0 + 2.0) / 2.0)
+    energy, proposed = np.zeros(15), np.repeat([0.5, -3.0, 9.0, np.nan, np.inf], 3)
+    assert clipped_ratio_sum(energy, proposed, 2.0) == pytest.approx(3 * (0.5 - 2.0 + 2.0 + 0.0 + 2.0) / 2.0)
 
 
 def test_centred_parameters_come_back_to_the_box():

@@ -95,6 +95,15 @@ def test_all_steps_are_declared_as_poisson(name):
     assert whole.sampling is Sampling.FULL_BATCH
 
 
+@pytest.mark.parametrize("name", DESCENTS)
+def test_a_batch_of_many_rows_is_smaller_than_its_share_and_the_ledger_says_so(name):
+    many = {"steps": 7, "sampling_rate": 0.5, "most_rows": 10}
+    event = fit(name, some_task(50), BudgetSpec(noise_multiplier=2.0), **many).ledger.events[-1]
+    assert (event.sampling, event.sampling_rate, event.steps) == (Sampling.POISSON, 0.2, 7)
+    rates = [descent.Settings().rate(n) for n in (1_000, 200_000, 1_000_000)]
+    assert rates == [0.1, 0.1, 0.02]
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_the_number_of_rows_comes_from_what_is_public(name):
     task = some_task(100)
