@@ -163,10 +163,11 @@ def sample(
     low, high = mask & (short <= TIE), mask & (short >= 1 - TIE)
     # a score on one split has no standard error: sigma holds its noise
     as_it_is = mask & ~low & ~high & (noise <= 0)
-    ends_at = np.nonzero(low | high)
-    side = np.where(low[ends_at], 1.0, -1.0)
+    ends_at = np.flatnonzero(low | high)
+    side = np.where(low.take(ends_at), 1.0, -1.0)
     x = np.log(short.clip(TIE, 1 - TIE))
     noise = np.where(noise <= 0, 1.0, noise) ** 2
+    x_over, one_over = x / noise, 1 / noise
     seen_by = mask.sum(axis=(1, 2))
 
     w, z = np.ones(mask.shape), x.copy()
@@ -187,13 +188,16 @@ def sample(
         shape = np.broadcast_to((n + 1) / 2, many)
         return (1 / aux[k] + squares / 2) / rng.standard_gamma(shape)
 
-    between = mask & ~low & ~high
+    between, spare = mask & ~low & ~high, np.where(as_it_is, 0.0, noise)
 
-    def likelihood(b: np.ndarray, a: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Log-likelihood of each score without its z, (chains, methods, tables), up to what b and a leave as it is."""
-        centre = b[:, :, None] + a[:, None, :]
-        out = np.where(between, -((x - centre) ** 2) / (2 * (v + np.where(as_it_is, 0.0, noise))), 0.0)
-        out[ends_at] = log_ndtr(side * (x - centre)[ends_at] / np.sqrt(v[ends_at]))
+    def likelihood(b: np.ndarray, a: np.ndarray) -> np.ndarray:
+        """Log-likelihood of each score without its z, (chains, methods, tables), up to what b and a leave as it is.
+
+        It reads ``twice`` and ``root`` of the step.
+        """
+        gap = x - (b[:, :, None] + a[:, None, :])
+        out = np.where(between, -(gap**2) / twice, 0.0)
+        out.put(ends_at, log_ndtr(side * gap.take(ends_at) / root))
         return out
 
     def moved(size: tuple[int, ...]) -> np.ndarray:
@@ -202,21 +206,23 @@ def sample(
 
     for step in range(warm_up + kept):
         v = wide(s2) / w
+        twice, root = 2 * (v + spare), np.sqrt(v.take(ends_at))
+        now = likelihood(b, a)
         # b of a method and a of a table with scores at an end hardly move if z is given
         for which in (2, 1):
             old, prior, spread = (b, mu[:, None], tb2[:, None]) if which == 2 else (a, 0.0, ta2[:, None])
             new = old + moved(old.shape)
-            gain = likelihood(*((new, a) if which == 2 else (b, new)), v) - likelihood(b, a, v)
-            gain = gain.sum(axis=which) + ((old - prior) ** 2 - (new - prior) ** 2) / (2 * spread)
-            new = np.where(np.log(rng.uniform(size=old.shape)) < gain, new, old)
-            b, a = (new, a) if which == 2 else (b, new)
+            then = likelihood(*((new, a) if which == 2 else (b, new)))
+            gain = (then - now).sum(axis=which) + ((old - prior) ** 2 - (new - prior) ** 2) / (2 * spread)
+            taken = np.log(rng.uniform(size=old.shape)) < gain
+            b, a = (np.where(taken, new, b), a) if which == 2 else (b, np.where(taken, new, a))
+            now = np.where(np.expand_dims(taken, which), then, now)
         centre = b[:, :, None] + a[:, None, :]
-        z = normal(centre / v + x / noise, 1 / v + 1 / noise)
+        z = normal(centre / v + x_over, 1 / v + one_over)
         z = np.where(as_it_is, x, z)
         # beyond an end: a truncated normal by its distribution function, on the log scale
-        root, middle = side * np.sqrt(v[ends_at]), centre[ends_at]
-        inside = (x[ends_at] - middle) / root
-        z[ends_at] = middle + root * ndtri_exp(log_ndtr(inside) - rng.standard_exponential(len(side)))
+        inside = now.take(ends_at) - rng.standard_exponential(len(side))
+        z.put(ends_at, centre.take(ends_at) + side * root * ndtri_exp(inside))
         w = rng.standard_gamma((NU + 1) / 2, mask.shape) / ((NU + (z - centre) ** 2 / wide(s2)) / 2)
         w = np.where(mask, w, 1.0)
         weight = np.where(mask, w, 0.0) / wide(s2)

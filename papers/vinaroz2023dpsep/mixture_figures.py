@@ -16,9 +16,12 @@ from scipy.stats import chi2
 
 from evaluation.metrics import METRICS
 from evaluation.mixture import greedy_match
-from reports import palette, style
+from evaluation.summary import values_by
+from reports import palette, published, style
 from reports.figure import Figure
 from reports.published import SOURCE_TITLES
+from reports.tables import row_title
+from reports.verdicts import answers_of, ours_of
 
 log = logging.getLogger(__name__)
 
@@ -176,16 +179,7 @@ def errors(folder: Path, config: dict[str, Any], verdicts: pd.DataFrame, scores:
     rows = rows[np.isfinite(rows["mean"].astype(float))] if len(rows) else rows
     if rows.empty:
         return None
-    from reports.tables import row_title
-    from reports.verdicts import answers_of, ours_of
-
-    runs: dict[tuple[str, str], list[float]] = {}
-    ok = scores[scores["status"] == "ok"]
-    for cell, metric, value in zip(ok["cell"], ok["metric"], ok["value"], strict=True):
-        runs.setdefault((cell, metric), []).append(float(value))
-    from reports import published as published_numbers
-
-    numbers = published_numbers.load()
+    runs, numbers = values_by(scores, "cell", "metric"), published.load()
     metrics = ["fnorm_mean", "fnorm_covariance"]
     columns = list(dict.fromkeys(zip(rows["method"], rows["setting"], strict=True)))
     columns.sort(key=lambda c: palette.place(c[0])[:2])
@@ -198,7 +192,7 @@ def errors(folder: Path, config: dict[str, Any], verdicts: pd.DataFrame, scores:
                 for r in part.to_dict("records"):
                     answer = next(a for a in answers_of(config, r | {"same_as": ""}, numbers)
                                   if a["reading"] == r["reading"] and a["headline"])  # fmt: skip
-                    values = np.array(runs[r["cell"], ours_of(r, answer)[1]])
+                    values = np.array([*runs[r["cell"], ours_of(r, answer)[1]].values()])
                     colour, _ = style.READING[r["reading"]]
                     at = k + (list(style.READING).index(r["reading"]) - 1) * 0.26
                     low, q1, q2, q3, high = np.quantile(values, [0.05, 0.25, 0.5, 0.75, 0.95])
