@@ -80,19 +80,17 @@ def build(
     privacy = [common_privacy.privacy_table(families, ledger, scale, on_privacy)]
     privacy.append(common_privacy.ranges_table(families, scale))
     privacy = [p for p in privacy if p is not None]
-    for table, long in [*methods, *privacy]:
-        tables.write(out / "tables", table, long)
-    shown = [table for table, _ in methods]
+    shown, guarantees = (tables.write_all(out / "tables", pairs) for pairs in (methods, privacy))
     if not with_site:
-        return Added(shown, [t for t, _ in privacy], [])
+        return Added(shown, guarantees, [])
     # of a task's further tables only the tables of numbers: a panel for each would be too many
     drawn = common_figures.build(out / "figures", [of[0] for _, of in grouped], rows_of, extra)
     whole = [] if noise_aware is None else [noise_aware_page.figure(out / "figures", noise_aware)]
-    on = [t for t, _ in across] + [t for t, _ in privacy]
+    on = [*(t for t, _ in across), *guarantees]
     of_task = {task: [table for table, _ in of] for task, of in own.items()}
     of_rows = {task: (table, common_rows.figure(out / "figures", long)) for task, (table, long) in sized.items()}
     advised = advice([f for f, _ in grouped], of_task, on, drawn, out / "figures", whole, of_rows)
-    return Added(shown, [t for t, _ in privacy], [*drawn, *whole], advised)
+    return Added(shown, guarantees, [*drawn, *whole], advised)
 
 
 def advice(
@@ -132,6 +130,7 @@ def section_of(
         block.task,
         block.title,
         text=plain(block.sentences[0]),
+        answers=block.answers,
         sentences=[plain(s) for s in block.sentences[1:]],
         table=f"```{{rst-class}} compact\n```\n\n{table}",
         caption=plain(block.budget),

@@ -83,11 +83,16 @@ class Tables:
     privacy: list[Pair] = field(default_factory=list)
 
 
+#: headings of the answers of a task.
+ANSWERS = ("Epsilon", "Take", "Probability of being best", "Expected regret", "First instead")
+
+
 @dataclass(frozen=True)
 class AdviceSection:
     """Advice for one task, in Markdown.
 
-    ``text`` is the recommendation, which the front page shows too. ``sentences`` are its reasons and limits. ``table``
+    ``text`` is the recommendation, of which the front page shows the beginning. ``answers`` has it as rows, one per
+    epsilon, if there is a winner (:data:`ANSWERS`). ``sentences`` are its reasons and limits. ``table``
     is the table of the methods, with its ``caption``. The first of ``figures`` is on the page of the task. The others
     and ``tables`` are on the page of its details. ``rows`` is how many rows a method needs, on the page of the task.
     """
@@ -101,6 +106,7 @@ class AdviceSection:
     tables: Sequence[Table] = ()
     figures: Sequence[Figure] = ()
     rows: tuple[Table, Figure] | None = None
+    answers: Sequence[Sequence[str]] = ()
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +56,15 @@ def write(folder: Path, table: Table, long: pd.DataFrame) -> None:
     write_text(folder / f"{table.name}.csv", sheet_text(long))
     write_text(folder / f"{table.name}.md", markdown(table))
     write_text(folder / f"{table.name}.tex", latex(table))
+
+
+def write_all(folder: Path, pairs: Iterable[tuple[Table, pd.DataFrame]]) -> list[Table]:
+    """Write tables with their long frames (:func:`write`), and return the tables."""
+    written = []
+    for table, long in pairs:
+        write(folder, table, long)
+        written.append(table)
+    return written
 
 
 #: headings of data sets that differ from their name in words.

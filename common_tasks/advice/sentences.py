@@ -48,6 +48,19 @@ def take(found: Answer) -> str:
     return " ".join(out)
 
 
+def answers(found: Answer) -> list[list[str]]:
+    """:func:`take` as rows, if there is a winner: epsilon, methods, probability, regret, methods without a table."""
+    out = []
+    for epsilon in found.epsilons:
+        won = found.at(epsilon).winner
+        names = {m: found.name(m) for m in won.every}
+        instead = [f"without {found.set_name(d)}: {listed([names[m] for m in ms])}" for d, ms in won.without.items()]
+        numbers = [f"{won.probability:.2f}", f"{won.regret:.2f}", "; ".join(instead)]
+        out.append([epsilon, *([listed([names[m] for m in won.methods], "or"), *numbers] if won.methods else
+                               [f"no advice: {won.why}", "", "", ""])])  # fmt: skip
+    return out if found.at(found.main).winner.methods else []
+
+
 def taken(found: Answer, epsilon: str) -> str:
     """The method to take: the winner, or of a table of one's own the highest score. "" for none.
 

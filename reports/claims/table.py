@@ -178,13 +178,12 @@ def _read(path: Path) -> tuple:
 
 
 def _claim_at(folder: Path, error: BaseException) -> str:
-    """The id of the call ``Claim(...)``, in a file of the folder, in which the error arose; "" if there is none."""
+    """The ``id`` of the call, in a file of the folder, in which the error arose; "" if there is none."""
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         if (path := Path(frame.filename)).parent != folder or frame.lineno is None:
             continue
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if not isinstance(node, ast.Call) or ast.unparse(node.func) != "Claim":
-                continue
+        calls = (n for n in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(n, ast.Call))
+        for node in calls:
             ids = [k.value for k in node.keywords if k.arg == "id"]
             if node.lineno <= frame.lineno <= (node.end_lineno or 0) and ids and isinstance(ids[0], ast.Constant):
                 return str(ids[0].value)
