@@ -16,10 +16,10 @@ from evaluation.summary import CELL, COLUMNS
 from methods import contract
 from reports import claims, comparisons, ledger, verdicts
 from reports.config import ReportError
-from reports.config import load as load_config
 from workflow import committed, papers
 from workflow.committed import Entry
 from workflow.experiments import by_dataset
+from workflow.experiments import load as load_config
 
 FOLDER = papers.REFERENCE
 #: largest size of the whole folder.

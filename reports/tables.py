@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 import math
 import re
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Callable, Iterable, Sequence, Set
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from evaluation.metrics import heading as metric_heading
 from evaluation.summary import summarise
 from reports import published as published_numbers
 from reports.blocks import Block, Entry, Footnotes, Table, entry, latex, markdown, number
-from reports.config import READING_TITLES, READINGS
+from reports.config import READING_TITLES, READINGS, ReportError
 from reports.published import METHOD_TITLES, SOURCE_TITLES
 from reports.verdicts import BATCH
 
@@ -65,6 +66,26 @@ def write_all(folder: Path, pairs: Iterable[tuple[Table, pd.DataFrame]]) -> list
         write(folder, table, long)
         written.append(table)
     return written
+
+
+def command(
+    module: str,
+    part: str,
+    build: Callable[[Path], Iterable[tuple[Table, pd.DataFrame]]],
+    commit: Callable[[Path], None],
+) -> None:
+    """The command line of a module that makes tables from the CSVs in the folder of a run, and can commit these."""
+    parser = argparse.ArgumentParser(prog=f"python -m {module}")
+    parser.add_argument("--extra", default="results/extra", type=Path, help="folder of the CSVs")
+    parser.add_argument("--out", default=f"results/parts/{part}", type=Path, help="tables go to OUT/tables")
+    parser.add_argument("--commit", action="store_true", help="copy the CSVs into the reference, too")
+    args = parser.parse_args()
+    try:
+        write_all(args.out / "tables", build(args.extra))
+        if args.commit:
+            commit(args.extra)
+    except ReportError as error:
+        raise SystemExit(f"{module}: {error}") from None
 
 
 #: headings of data sets that differ from their name in words.
