@@ -4,9 +4,9 @@
                               [--methods NAME ...] [--limit 120]
 
 Synthetic tables with public ranges, inputs and target in [-1, 1] (:func:`made_up`); default settings at epsilon = 1 and
-delta = 1e-5. Every fit has a process of its own, on one thread. Libraries: ridge and logistic regression of
-scikit-learn, without privacy; where they are installed, IBM's diffprivlib (pure epsilon = 1; objective perturbation,
-functional mechanism) and Opacus (DP-SGD on a linear model, ``OPACUS_EPOCHS`` passes). The table is written after each
+delta = 1e-5. Every fit has a process of its own, on one thread. Ridge and logistic regression of scikit-learn have no
+privacy. If they are installed, IBM's diffprivlib runs with pure epsilon = 1 (functional mechanism, objective
+perturbation), and Opacus runs DP-SGD on a linear model for ``OPACUS_EPOCHS`` passes. The table is written after each
 fit. A second call with the same file repeats only what failed or has another limit. Columns:
 
 ==========  ============================================================================================

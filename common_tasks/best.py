@@ -2,8 +2,8 @@
 
 The score of a method on a table is ``(score - trivial) / (exact - trivial)``, by the log-likelihood of test rows.
 Trivial is the training mean, exact the reference without privacy. A split below 0 counts as 0, because nobody has to
-publish a fit that is worse than the training mean. What a score is short of 1 is compared on a log scale, between
-``TIE`` and ``1 - TIE``:
+publish a fit that is worse than the training mean. The shortfall of a score from 1 is compared on a log scale,
+between ``TIE`` and ``1 - TIE``:
 
     z[m, t] = b[m] + a[t] + sigma e[m, t],     e Student-t with ``NU`` degrees of freedom,
     log(1 - score[m, t]) ~ N(z[m, t], s[m, t]^2),   s the standard error over splits and privacy noise.
@@ -69,12 +69,12 @@ class Scores:
 
     Parameters
     ----------
-    methods : names; a label follows after a comma.
+    methods : names, followed by a comma and a label if there is one.
     arms : method -> its arm: tuned, unless its mean over the tables is below that of the default settings.
     settings : method -> "tuned" or "default".
-    sets, splits : data set and split of each table; the split is "" if a table is a data set with all its splits.
-    scaled : 0 is the training mean and 1 the reference; if False, ``y`` is in the metric's own unit.
-    y, s, n : (methods, tables), score, its standard error and the number of splits; NaN if missing.
+    sets, splits : data set and split of each table. The split is "" if a table is a data set with all its splits.
+    scaled : whether 0 is the training mean and 1 the reference. Otherwise ``y`` is in the metric's own unit.
+    y, s, n : (methods, tables), score, its standard error and the number of splits, NaN if missing.
     seen : (methods, tables), was the table looked at while the method was designed?
     why : (method, data set) -> reason why a score is missing.
     """
@@ -256,10 +256,11 @@ def sample(
 
 @dataclass(frozen=True)
 class About:
-    """Where the tables come from, and words for the sentences.
+    """The origin of the tables, and words for the sentences.
 
-    ``fresh``: every split is a table of its own, drawn anew; ``reference``: name of the method that is 1 on the scale
-    ("": that of the kind of model); ``tuning``: a sentence on the settings; ``limits``: one on what cannot be known.
+    ``fresh`` means that every split is a table of its own, drawn anew. ``reference`` is the method that is 1 on the
+    scale, or "" for that of the kind of model. ``tuning`` is a sentence on the settings, ``limits`` one on what cannot
+    be known.
     """
 
     fresh: bool = False

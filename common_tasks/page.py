@@ -54,10 +54,10 @@ def build(
     extra: Path | None = None,
     on_privacy: Sequence[str] = (),
 ) -> Added:
-    """Write tables and figures of these families under ``out``; families without a row are left out.
+    """Write tables and figures of these families under ``out``. Families without a row are left out.
 
-    ``ledger``: of ``reports.ledger.build``; ``rows_of``: of ``reports.tables.data_info``; ``extra``: folder of the
-    tables that are no scores; ``on_privacy``: notes of the privacy table.
+    ``ledger`` comes from ``reports.ledger.build``, ``rows_of`` from ``reports.tables.data_info``. ``extra`` is the
+    folder of the tables that are not scores. ``on_privacy`` has the notes of the privacy table.
     """
     families = sorted((f for f in families if f.arms), key=lambda f: common_advice.rank(f))
     if not families:
@@ -102,10 +102,11 @@ def advice(
     of_all: Sequence[Figure] = (),
     of_rows: Mapping[str, tuple[Table, Figure]] | None = None,
 ) -> Advice | None:
-    """Which method for which task, a section per family with a private method; None without any.
+    """The advice on all tasks, a section per family with a private method. None if there is none.
 
-    ``of_task``: tables of each task; ``across``: those of all together; ``drawn``: their figures; ``folder``: where the
-    figures of the advice go; ``of_all``: figures of all tasks together; ``of_rows``: rows that a task needs.
+    ``of_task`` has the tables of each task, ``across`` those of all together, and ``drawn`` their figures. The figures
+    of the advice go to ``folder``. ``of_all`` has the figures of all tasks together, ``of_rows`` the rows that a task
+    needs.
     """
     made = []
     for family in (f for f in families if f.metrics):  # where no fit has a score, its tables say why
@@ -175,7 +176,7 @@ def best_table(family: Family, scale: str) -> tuple[Table, pd.DataFrame] | None:
 
 
 def sizes_table(family: Family, scale: str) -> tuple[Table, pd.DataFrame] | None:
-    """What rows, columns and epsilon do to the cost of privacy: rows methods; the long frame is that of ``sizes``."""
+    """The effect of rows, columns and epsilon on the cost of privacy, a row per method, with the frame of ``sizes``."""
     long = common_sizes.effects(family) if family.metrics else pd.DataFrame()
     if long.empty:
         return None

@@ -71,14 +71,13 @@ class Arm:
 
 @dataclass(frozen=True, eq=False)
 class Family:
-    """All scores of one experiment of the rule; equal to itself only, so that what follows from it can be kept.
+    """All scores of one experiment of the rule. It is equal to itself only, so results that follow can be cached.
 
-    ``values``: (data set, arm, metric) -> split -> score, status ok only; ``summary``: the same keys -> a row of
-    ``evaluation.summary.summarise``; ``status``: (data set, arm) -> (status, reason) of the cell as a whole, with
-    ``REFUSED`` where a method says that it cannot keep the budget. ``arms`` are compared with each other; ``ablations``
-    (``ABLATION``) back what a finding says, after test scores were seen, and are in ``values`` and so on, but in no
-    comparison. ``defaults``: (data set, tuned arm) -> (the default arm whose scores it has there, why it has them:
-    ``DEFAULT``, ``NO_GRID`` or ``NOT_TUNED``).
+    ``values`` maps (data set, arm, metric) to split -> score, for status ok. ``summary`` maps the same keys to a row of
+    ``evaluation.summary.summarise``. ``status`` maps (data set, arm) to the cell's (status, reason). It is ``REFUSED``
+    if a method says that it cannot keep the budget. ``arms`` are compared with each other. ``ablations`` support a
+    finding, after test scores were seen, and are in no comparison. ``defaults`` maps (data set, tuned arm) to the
+    default arm whose scores it has there, and why: ``DEFAULT``, ``NO_GRID`` or ``NOT_TUNED``.
     """
 
     experiment: str

@@ -200,7 +200,7 @@ def collect(
 
 
 def manifest_of(results: Path) -> dict[str, Any]:
-    """What a run was made with; empty if the run did not write it."""
+    """The manifest of a run, or an empty one if the run did not write it."""
     path = results / "manifest.json"
     return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 

@@ -31,8 +31,8 @@ Pair = tuple[Table, pd.DataFrame]
 class Run:
     """One experiment of a report.
 
-    ``every``: scores of all experiments; ``extra``: folder of further tables; ``fits``, ``data``: folders of the run;
-    ``figures``: folder for figures.
+    ``every`` has the scores of all experiments. ``fits`` and ``data`` are folders of the run. ``figures`` is the folder
+    for figures, and ``extra`` that of further tables.
     """
 
     config: dict[str, Any]
@@ -65,7 +65,7 @@ class Run:
 class Whole:
     """The further input of a page on all experiments of a paper.
 
-    ``out``: folder of the report; ``ledger``: from ``reports.ledger.build``; ``sizes``: from
+    ``out`` is the folder of the report. ``ledger`` comes from ``reports.ledger.build``, ``sizes`` from
     ``reports.tables.data_info``.
     """
 
@@ -121,7 +121,7 @@ class Advice:
 
 @dataclass(frozen=True)
 class Added:
-    """What a paper's own page adds to the report. Its files are already written. ``advice``: a method per task."""
+    """The additions of a paper's own page. Its files are already written. ``advice`` is a method per task."""
 
     methods: list[Table]
     privacy: list[Table]

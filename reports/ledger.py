@@ -173,8 +173,8 @@ def privacy_frame(
 
     ``model`` is that of the experiment's config.
 
-    There is one row per source, published column, reading, data set and method of ours with its setting. Of several
-    protocols, the one with the largest epsilon is taken. Columns: source, method, setting, reading, dataset,
+    There is one row per source, published column, reading, data set and method of ours with its setting. If there are
+    several protocols, the one with the largest epsilon is taken. Columns: source, method, setting, reading, dataset,
     our_method, our_setting, protocol, epsilon_published, epsilon_claimed, epsilon, delta, relation, accountant,
     sampling, leaks, claim, reason. ``claim`` is one of: holds, holds except for named leaks, does not hold, no ledger,
     or the status of a cell without scores ("no data", "failed", ...) with its reason. "epsilon ~ 1" holds if the

@@ -1,4 +1,4 @@
-"""The three paragraphs of a block: take this; because; limits."""
+"""The three paragraphs of a block: what to take, why, and the limits."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def _on_this_table(found: Answer, epsilon: str) -> str:
 
 
 def because(found: Answer) -> str:
-    """What the numbers are, and how the rule did on tables that it had not seen."""
+    """The meaning of the numbers, and the results of the rule on tables that it had not seen."""
     fitted = found.at(found.main)
     out = [f"Scores are the {found.words}."]
     if fitted.scores.scaled:
@@ -155,7 +155,7 @@ def realised(fitted: best.Fitted) -> dict[str, float]:
 
 
 def limits(found: Answer) -> str:
-    """What the scores cannot know, and which of them are missing."""
+    """The limits of the scores, and which of them are missing."""
     family, scores = found.family, found.at(found.main).scores
     sets = [found.set_name(d) for d in scores.named]
     many = f"These are {len(sets)} tables" if len(sets) > 1 else "This is one table"

@@ -186,7 +186,7 @@ def corrected_curve(folder: Path, config: dict, verdicts: pd.DataFrame, scores: 
 
 
 def settings_of(label: str) -> dict[str, float]:
-    """``damping=0.01;clip=1`` as numbers; empty if a part is not ``name=number``."""
+    """The numbers of ``damping=0.01;clip=1`` by name. Empty if a part is not ``name=number``."""
     out = {}
     for part in label.split(";"):
         key, _, value = part.partition("=")
