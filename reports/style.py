@@ -91,9 +91,8 @@ def legend(
     found: Mapping[str, Any],
     methods: Mapping[str, str] | None = None,
     size: float = 8,
-    beside: bool = False,
 ) -> None:
-    """Draw one legend below all panels, in as many columns as fit into the width, or one column ``beside`` them.
+    """Draw one legend below all panels, in as many columns as fit into the width.
 
     ``found`` maps a label to its handle. ``methods`` maps labels of methods to the method. These labels come first, in
     the order of ``reports.palette``, and the file records them.
@@ -103,9 +102,8 @@ def legend(
         return
     figure.set_label(" | ".join(f"{methods[k]}: {k}" for k in order if k in (methods or {})))
     widest = 0.5 + 0.0082 * size * max(map(len, order))  # inches at this size of letters
-    columns = 1 if beside else min(max(1, int(figure.get_figwidth() / widest)), len(order))
-    place = "outside right center" if beside else "outside lower center"
-    figure.legend([found[k] for k in order], order, loc=place, ncols=columns, fontsize=size)
+    columns = min(max(1, int(figure.get_figwidth() / widest)), len(order))
+    figure.legend([found[k] for k in order], order, loc="outside lower center", ncols=columns, fontsize=size)
 
 
 def in_order(found: Iterable[str], methods: Mapping[str, str]) -> list[str]:

@@ -353,17 +353,14 @@ def _summary_entry(r: dict[str, Any] | None, footnotes: Footnotes) -> Entry:
     return entry(f"{r['mean']:.4g}{spread} ({r['n']})", marks=marks)
 
 
-def datasets_tables(
-    found: pd.DataFrame, sources: list[str], scale: str, sizes: pd.DataFrame | None = None
-) -> list[tuple[Table, pd.DataFrame]]:
+def datasets_tables(found: pd.DataFrame, sources: list[str], scale: str) -> list[tuple[Table, pd.DataFrame]]:
     """The published sizes of data sets and the sizes that we found, one table per source that prints sizes.
 
     ``found``: columns dataset, n, d (numbers or empty), status, reason.
     """
-    sizes = published_numbers.dataset_sizes() if sizes is None else sizes
     have = {r["dataset"]: r for r in found.to_dict("records")}
     out = []
-    for source, group in sizes.groupby("source", sort=False):
+    for source, group in published_numbers.dataset_sizes().groupby("source", sort=False):
         if source not in sources:
             continue
         footnotes = Footnotes()

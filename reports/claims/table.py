@@ -18,7 +18,7 @@ from typing import Any
 
 import pandas as pd
 
-from reports import published as published_numbers
+from reports import published
 from reports.claims.judging import decide
 from reports.claims.record import COLUMNS, UNTESTED, Claim, Context, Data, HoldsIn, Outcome
 from reports.config import READINGS, ReportError
@@ -49,7 +49,6 @@ def evaluate(
     config: dict[str, Any],
     scores: pd.DataFrame,
     claims: Iterable[Claim] | None = None,
-    published: pd.DataFrame | None = None,
     findings: pd.DataFrame | None = None,
     extra: Path | None = None,
     ledger: pd.DataFrame | None = None,
@@ -63,10 +62,9 @@ def evaluate(
     readings are private. If it is None, every reading counts as private. A finding is attached if its index row names
     the method ``claim:<id>``.
     """
-    numbers = published_numbers.load() if published is None else published
     index = (read_findings() if findings is None else findings).to_dict("records")
     index = [f for f in index if f["method"].startswith("claim:")]
-    data = Data(config, scores[scores["experiment"] == config["experiment"]], numbers, extra, ledger)
+    data = Data(config, scores[scores["experiment"] == config["experiment"]], published.load(), extra, ledger)
     sources = config["sources"]
     mine = [
         c
