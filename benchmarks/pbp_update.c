@@ -1,6 +1,6 @@
-/* Peers for benchmarks/pbp_update.py: the SEP update of probabilistic backpropagation in C, and a loop of
- * multiply-adds that measures what one core can do. Same arithmetic and layout as the numba kernel (see
- * methods/ep/_pbp/hidden.py): hidden units in vectors of eight, the cavity as the state between rows.
+/* The SEP update of probabilistic backpropagation in C, for benchmarks/pbp_update.py. Arithmetic and layout are those
+ * of the numba kernel (see methods/ep/_pbp/hidden.py): hidden units in vectors of eight, the cavity as the state
+ * between rows.
  * Vectors are GCC's vector extension; the compiler splits them where registers are narrower. */
 #include <math.h>
 #include <stdint.h>
@@ -27,19 +27,6 @@ static inline v8 exp8(v8 x) {
     p = p * r + 1.0 / 720; p = p * r + 1.0 / 120; p = p * r + 1.0 / 24; p = p * r + 1.0 / 6; p = p * r + 0.5;
     p = p * r + 1.0; p = p * r + 1.0;
     return p * (v8)(((i8)s << 52) + (1023LL << 52));
-}
-
-/* Multiply-adds in sixteen independent chains; returns a number so that nothing is optimised away. */
-double peak(int64_t rounds) {
-    v8 a[16], m = splat(0.999999), c = splat(1e-6);
-    for (int i = 0; i < 16; i++) a[i] = splat(1.0 + i);
-    for (int64_t r = 0; r < rounds; r++) {
-#pragma GCC unroll 16
-        for (int i = 0; i < 16; i++) a[i] = a[i] * m + c;
-    }
-    v8 s = splat(0.0);
-    for (int i = 0; i < 16; i++) s += a[i];
-    return total(s);
 }
 
 /* One epoch of SEP; arguments as in moment_kernel.moment_epoch. h: 12 rows of the padded length of layer 2. */

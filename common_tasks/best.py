@@ -2,8 +2,8 @@
 
 The score of a method on a table is ``(score - trivial) / (exact - trivial)``, by the log-likelihood of test rows.
 Trivial is the training mean, exact the reference without privacy. A split below 0 counts as 0, because nobody has to
-publish a fit that is worse than the training mean. What a score is short of 1 is compared on a log scale, between
-``TIE`` and ``1 - TIE``:
+publish a fit that is worse than the training mean. The shortfall of a score from 1 is compared on a log scale,
+between ``TIE`` and ``1 - TIE``:
 
     z[m, t] = b[m] + a[t] + sigma e[m, t],     e Student-t with ``NU`` degrees of freedom,
     log(1 - score[m, t]) ~ N(z[m, t], s[m, t]^2),   s the standard error over splits and privacy noise.
@@ -69,12 +69,12 @@ class Scores:
 
     Parameters
     ----------
-    methods : names; a label follows after a comma.
+    methods : names, followed by a comma and a label if there is one.
     arms : method -> its arm: tuned, unless its mean over the tables is below that of the default settings.
     settings : method -> "tuned" or "default".
-    sets, splits : data set and split of each table; the split is "" if a table is a data set with all its splits.
-    scaled : 0 is the training mean and 1 the reference; if False, ``y`` is in the metric's own unit.
-    y, s, n : (methods, tables), score, its standard error and the number of splits; NaN if missing.
+    sets, splits : data set and split of each table. The split is "" if a table is a data set with all its splits.
+    scaled : whether 0 is the training mean and 1 the reference. Otherwise ``y`` is in the metric's own unit.
+    y, s, n : (methods, tables), score, its standard error and the number of splits, NaN if missing.
     seen : (methods, tables), was the table looked at while the method was designed?
     why : (method, data set) -> reason why a score is missing.
     """
@@ -163,10 +163,11 @@ def sample(
     low, high = mask & (short <= TIE), mask & (short >= 1 - TIE)
     # a score on one split has no standard error: sigma holds its noise
     as_it_is = mask & ~low & ~high & (noise <= 0)
-    ends_at = np.nonzero(low | high)
-    side = np.where(low[ends_at], 1.0, -1.0)
+    ends_at = np.flatnonzero(low | high)
+    side = np.where(low.take(ends_at), 1.0, -1.0)
     x = np.log(short.clip(TIE, 1 - TIE))
     noise = np.where(noise <= 0, 1.0, noise) ** 2
+    x_over, one_over = x / noise, 1 / noise
     seen_by = mask.sum(axis=(1, 2))
 
     w, z = np.ones(mask.shape), x.copy()
@@ -187,13 +188,16 @@ def sample(
         shape = np.broadcast_to((n + 1) / 2, many)
         return (1 / aux[k] + squares / 2) / rng.standard_gamma(shape)
 
-    between = mask & ~low & ~high
+    between, spare = mask & ~low & ~high, np.where(as_it_is, 0.0, noise)
 
-    def likelihood(b: np.ndarray, a: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Log-likelihood of each score without its z, (chains, methods, tables), up to what b and a leave as it is."""
-        centre = b[:, :, None] + a[:, None, :]
-        out = np.where(between, -((x - centre) ** 2) / (2 * (v + np.where(as_it_is, 0.0, noise))), 0.0)
-        out[ends_at] = log_ndtr(side * (x - centre)[ends_at] / np.sqrt(v[ends_at]))
+    def likelihood(b: np.ndarray, a: np.ndarray) -> np.ndarray:
+        """Log-likelihood of each score without its z, (chains, methods, tables), up to what b and a leave as it is.
+
+        It reads ``twice`` and ``root`` of the step.
+        """
+        gap = x - (b[:, :, None] + a[:, None, :])
+        out = np.where(between, -(gap**2) / twice, 0.0)
+        out.put(ends_at, log_ndtr(side * gap.take(ends_at) / root))
         return out
 
     def moved(size: tuple[int, ...]) -> np.ndarray:
@@ -202,21 +206,23 @@ def sample(
 
     for step in range(warm_up + kept):
         v = wide(s2) / w
+        twice, root = 2 * (v + spare), np.sqrt(v.take(ends_at))
+        now = likelihood(b, a)
         # b of a method and a of a table with scores at an end hardly move if z is given
         for which in (2, 1):
             old, prior, spread = (b, mu[:, None], tb2[:, None]) if which == 2 else (a, 0.0, ta2[:, None])
             new = old + moved(old.shape)
-            gain = likelihood(*((new, a) if which == 2 else (b, new)), v) - likelihood(b, a, v)
-            gain = gain.sum(axis=which) + ((old - prior) ** 2 - (new - prior) ** 2) / (2 * spread)
-            new = np.where(np.log(rng.uniform(size=old.shape)) < gain, new, old)
-            b, a = (new, a) if which == 2 else (b, new)
+            then = likelihood(*((new, a) if which == 2 else (b, new)))
+            gain = (then - now).sum(axis=which) + ((old - prior) ** 2 - (new - prior) ** 2) / (2 * spread)
+            taken = np.log(rng.uniform(size=old.shape)) < gain
+            b, a = (np.where(taken, new, b), a) if which == 2 else (b, np.where(taken, new, a))
+            now = np.where(np.expand_dims(taken, which), then, now)
         centre = b[:, :, None] + a[:, None, :]
-        z = normal(centre / v + x / noise, 1 / v + 1 / noise)
+        z = normal(centre / v + x_over, 1 / v + one_over)
         z = np.where(as_it_is, x, z)
         # beyond an end: a truncated normal by its distribution function, on the log scale
-        root, middle = side * np.sqrt(v[ends_at]), centre[ends_at]
-        inside = (x[ends_at] - middle) / root
-        z[ends_at] = middle + root * ndtri_exp(log_ndtr(inside) - rng.standard_exponential(len(side)))
+        inside = now.take(ends_at) - rng.standard_exponential(len(side))
+        z.put(ends_at, centre.take(ends_at) + side * root * ndtri_exp(inside))
         w = rng.standard_gamma((NU + 1) / 2, mask.shape) / ((NU + (z - centre) ** 2 / wide(s2)) / 2)
         w = np.where(mask, w, 1.0)
         weight = np.where(mask, w, 0.0) / wide(s2)
@@ -250,10 +256,11 @@ def sample(
 
 @dataclass(frozen=True)
 class About:
-    """Where the tables come from, and words for the sentences.
+    """The origin of the tables, and words for the sentences.
 
-    ``fresh``: every split is a table of its own, drawn anew; ``reference``: name of the method that is 1 on the scale
-    ("": that of the kind of model); ``tuning``: a sentence on the settings; ``limits``: one on what cannot be known.
+    ``fresh`` means that every split is a table of its own, drawn anew. ``reference`` is the method that is 1 on the
+    scale, or "" for that of the kind of model. ``tuning`` is a sentence on the settings, ``limits`` one on what cannot
+    be known.
     """
 
     fresh: bool = False

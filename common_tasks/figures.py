@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,8 +23,6 @@ from evaluation.intervals import binomial_band
 from evaluation.metrics import METRICS
 from reports import palette, style
 from reports.figure import Figure, half_width
-
-log = logging.getLogger(__name__)
 
 #: background of text that lies on lines.
 PLATE = {"facecolor": "white", "alpha": 0.8, "edgecolor": "none", "pad": 0.6}
@@ -96,15 +93,11 @@ def curves(folder: Path, family: Family, metric: str) -> Figure | None:
     table = points(family, metric)
     table = table[~table["tuned"].astype(bool)]
     if not (table["group"] == PRIVATE).any():
-        return _skip(name, "no score of a private method")
+        return style.skip(name, "no score of a private method")
     sets = [d for d in family.datasets if (table["dataset"] == d).any()]
-    columns = min(3, len(sets))
-    rows = math.ceil(len(sets) / columns)
     handles: dict[str, Any] = {}
     methods: dict[str, str] = {}
-    with style.canvas(rows, columns, panel=3.3) as (figure, axes):
-        for ax in list(axes.flat)[len(sets) :]:
-            ax.set_visible(False)
+    with style.panels(len(sets), panel=3.3) as (figure, axes):
         for ax, dataset in zip(axes.flat, sets, strict=False):
             here = table[table["dataset"] == dataset]
             _panel(ax, here, metric, handles, methods)
@@ -194,9 +187,7 @@ def coverage(folder: Path, family: Family, sizes: pd.DataFrame) -> Figure | None
     columns = min(3, len(sets))
     handles: dict[str, Any] = {}
     rows_of = dict(zip(sizes["dataset"], sizes["n"], strict=True))
-    with style.canvas(math.ceil(len(sets) / columns), columns, panel=0.9 + 0.15 * len(order)) as (figure, axes):
-        for ax in list(axes.flat)[len(sets) :]:
-            ax.set_visible(False)
+    with style.panels(len(sets), columns, panel=0.9 + 0.15 * len(order)) as (figure, axes):
         for k, (ax, dataset) in enumerate(zip(axes.flat, sets, strict=False)):
             if str(n := rows_of.get(dataset, "")).isdigit():
                 low, high = binomial_band(NOMINAL, held_out(int(n)))
@@ -284,7 +275,3 @@ def reliability(folder: Path, family: Family, table: pd.DataFrame) -> Figure | N
         "default settings. On the grey line probabilities are true, below it they are too sure, above it too timid. "
         f"Bins of fewer than {FEWEST} predictions are left out; the error of calibration in the table has them all.",
     )
-
-
-def _skip(name: str, why: str) -> None:
-    log.info("figure %s left out: %s", name, why)

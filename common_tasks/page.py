@@ -54,10 +54,10 @@ def build(
     extra: Path | None = None,
     on_privacy: Sequence[str] = (),
 ) -> Added:
-    """Write tables and figures of these families under ``out``; families without a row are left out.
+    """Write tables and figures of these families under ``out``. Families without a row are left out.
 
-    ``ledger``: of ``reports.ledger.build``; ``rows_of``: of ``reports.tables.data_info``; ``extra``: folder of the
-    tables that are no scores; ``on_privacy``: notes of the privacy table.
+    ``ledger`` comes from ``reports.ledger.build``, ``rows_of`` from ``reports.tables.data_info``. ``extra`` is the
+    folder of the tables that are not scores. ``on_privacy`` has the notes of the privacy table.
     """
     families = sorted((f for f in families if f.arms), key=lambda f: common_advice.rank(f))
     if not families:
@@ -80,19 +80,17 @@ def build(
     privacy = [common_privacy.privacy_table(families, ledger, scale, on_privacy)]
     privacy.append(common_privacy.ranges_table(families, scale))
     privacy = [p for p in privacy if p is not None]
-    for table, long in [*methods, *privacy]:
-        tables.write(out / "tables", table, long)
-    shown = [table for table, _ in methods]
+    shown, guarantees = (tables.write_all(out / "tables", pairs) for pairs in (methods, privacy))
     if not with_site:
-        return Added(shown, [t for t, _ in privacy], [])
+        return Added(shown, guarantees, [])
     # of a task's further tables only the tables of numbers: a panel for each would be too many
     drawn = common_figures.build(out / "figures", [of[0] for _, of in grouped], rows_of, extra)
     whole = [] if noise_aware is None else [noise_aware_page.figure(out / "figures", noise_aware)]
-    on = [t for t, _ in across] + [t for t, _ in privacy]
+    on = [*(t for t, _ in across), *guarantees]
     of_task = {task: [table for table, _ in of] for task, of in own.items()}
     of_rows = {task: (table, common_rows.figure(out / "figures", long)) for task, (table, long) in sized.items()}
     advised = advice([f for f, _ in grouped], of_task, on, drawn, out / "figures", whole, of_rows)
-    return Added(shown, [t for t, _ in privacy], [*drawn, *whole], advised)
+    return Added(shown, guarantees, [*drawn, *whole], advised)
 
 
 def advice(
@@ -104,10 +102,11 @@ def advice(
     of_all: Sequence[Figure] = (),
     of_rows: Mapping[str, tuple[Table, Figure]] | None = None,
 ) -> Advice | None:
-    """Which method for which task, a section per family with a private method; None without any.
+    """The advice on all tasks, a section per family with a private method. None if there is none.
 
-    ``of_task``: tables of each task; ``across``: those of all together; ``drawn``: their figures; ``folder``: where the
-    figures of the advice go; ``of_all``: figures of all tasks together; ``of_rows``: rows that a task needs.
+    ``of_task`` has the tables of each task, ``across`` those of all together, and ``drawn`` their figures. The figures
+    of the advice go to ``folder``. ``of_all`` has the figures of all tasks together, ``of_rows`` the rows that a task
+    needs.
     """
     made = []
     for family in (f for f in families if f.metrics):  # where no fit has a score, its tables say why
@@ -132,6 +131,7 @@ def section_of(
         block.task,
         block.title,
         text=plain(block.sentences[0]),
+        answers=block.answers,
         sentences=[plain(s) for s in block.sentences[1:]],
         table=f"```{{rst-class}} compact\n```\n\n{table}",
         caption=plain(block.budget),
@@ -176,7 +176,7 @@ def best_table(family: Family, scale: str) -> tuple[Table, pd.DataFrame] | None:
 
 
 def sizes_table(family: Family, scale: str) -> tuple[Table, pd.DataFrame] | None:
-    """What rows, columns and epsilon do to the cost of privacy: rows methods; the long frame is that of ``sizes``."""
+    """The effect of rows, columns and epsilon on the cost of privacy, a row per method, with the frame of ``sizes``."""
     long = common_sizes.effects(family) if family.metrics else pd.DataFrame()
     if long.empty:
         return None

@@ -14,6 +14,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from dataclasses import field as attribute
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ import pandas as pd
 
 from evaluation.arms import ABLATION
 from evaluation.metrics import METRICS, UP, main_metrics
-from evaluation.summary import summarise
+from evaluation.summary import summarise, values_by
 from methods.contract import Role
 from models.kind import kind as kind_of
 from models.kind import kinds
@@ -70,14 +71,13 @@ class Arm:
 
 @dataclass(frozen=True, eq=False)
 class Family:
-    """All scores of one experiment of the rule; equal to itself only, so that what follows from it can be kept.
+    """All scores of one experiment of the rule. It is equal to itself only, so results that follow can be cached.
 
-    ``values``: (data set, arm, metric) -> split -> score, status ok only; ``summary``: the same keys -> a row of
-    ``evaluation.summary.summarise``; ``status``: (data set, arm) -> (status, reason) of the cell as a whole, with
-    ``REFUSED`` where a method says that it cannot keep the budget. ``arms`` are compared with each other; ``ablations``
-    (``ABLATION``) back what a finding says, after test scores were seen, and are in ``values`` and so on, but in no
-    comparison. ``defaults``: (data set, tuned arm) -> (the default arm whose scores it has there, why it has them:
-    ``DEFAULT``, ``NO_GRID`` or ``NOT_TUNED``).
+    ``values`` maps (data set, arm, metric) to split -> score, for status ok. ``summary`` maps the same keys to a row of
+    ``evaluation.summary.summarise``. ``status`` maps (data set, arm) to the cell's (status, reason). It is ``REFUSED``
+    if a method says that it cannot keep the budget. ``arms`` are compared with each other. ``ablations`` support a
+    finding, after test scores were seen, and are in no comparison. ``defaults`` maps (data set, tuned arm) to the
+    default arm whose scores it has there, and why: ``DEFAULT``, ``NO_GRID`` or ``NOT_TUNED``.
     """
 
     experiment: str
@@ -97,7 +97,7 @@ class Family:
         """The experiment's name without its first word."""
         return self.experiment.removeprefix("common_")
 
-    @property
+    @cached_property
     def metrics(self) -> list[str]:
         """Metrics that are compared and have scores."""
         return [m for m in main_metrics() if any(key[2] == m for key in self.values)]
@@ -149,25 +149,21 @@ def read(config: dict[str, Any], scores: pd.DataFrame) -> Family:
     If the config names a file of tuned settings (``tuned``), the tuned columns are filled (:func:`taken_over`).
     """
     kind = config["model"]["kind"]
-    pairs = dict.fromkeys(zip(scores["method"], scores["setting"], strict=True))
-    spent = {pair: budget_of(*pair, config, scores) for pair in pairs}
-    arms = {pair: arm_of(*pair, kind, spent[pair]) for pair in pairs}
-    summary, status, values = {}, {}, {}
+    pairs = scores[["method", "setting"]].drop_duplicates().to_numpy()
+    private = scores[~scores["epsilon"].isin(["", "inf"])].drop_duplicates(["method", "setting"])
+    spent = private.set_index(["method", "setting"])["epsilon"].to_dict()
+    arms = {(*pair,): arm_of(*pair, kind, budget_of(*pair, config, spent)) for pair in pairs}
+    summary, status = {}, {}
     for r in summarise(scores).to_dict("records"):
         arm = arms[r["method"], r["setting"]]
         refused = r["status"] == "failed" and r["reason"].startswith(REFUSALS)
         status[r["dataset"], arm] = REFUSED if refused else r["status"], r["reason"]
         if r["metric"]:
             summary[r["dataset"], arm, r["metric"]] = r
-    ok = scores[scores["status"] == "ok"]
-    keys = ("dataset", "method", "setting", "metric", "split", "value")
-    for dataset, method, setting, metric, split, value in zip(*(ok[k] for k in keys), strict=True):
-        values.setdefault((dataset, arms[method, setting], metric), {})[split] = float(value)
+    of = values_by(scores, "dataset", "method", "setting", "metric")
+    values = {(d, arms[method, setting], metric): scored for (d, method, setting, metric), scored in of.items()}
     defaults = taken_over(chosen(config), set(arms.values()), status, kind)
-    for (dataset, arm), (source, _) in defaults.items():
-        status[dataset, arm] = status[dataset, source]
-        for table in (summary, values):
-            table |= {(d, arm, m): by_split for (d, a, m), by_split in table.items() if (d, a) == (dataset, source)}
+    _copy(defaults, status, summary, values)
     present = set(scores["dataset"])
     ordered = sorted(
         {*arms.values(), *(arm for _, arm in defaults)},
@@ -179,6 +175,15 @@ def read(config: dict[str, Any], scores: pd.DataFrame) -> Family:
         tuple(d for d in config["datasets"] if d in present), tuple(a for a in ordered if a not in apart), apart,
         values, summary, status, scores, defaults,
     )  # fmt: skip
+
+
+def _copy(defaults: dict[tuple[str, Arm], tuple[Arm, str]], status: dict, *tables: dict) -> None:
+    """Give each tuned arm of ``defaults`` the status and the scores of its source, in place."""
+    metrics = [dict.fromkeys(metric for *_, metric in table) for table in tables]
+    for (dataset, arm), (source, _) in defaults.items():
+        status[dataset, arm] = status[dataset, source]
+        for table, names in zip(tables, metrics, strict=True):
+            table |= {(dataset, arm, m): table[dataset, source, m] for m in names if (dataset, source, m) in table}
 
 
 def tasks(families: Sequence[Family]) -> list[tuple[Family, list[Family]]]:
@@ -204,11 +209,10 @@ def _joined(group: Sequence[Family]) -> Family:
             whole |= part
     arms = dict.fromkeys(a for f in (first, *others) for a in f.arms)
     for f in others:
-        for (dataset, arm), (source, why) in taken_over({}, set(arms), f.status, f.kind).items():
-            defaults[dataset, arm], status[dataset, arm] = (source, why), status[dataset, source]
-            for table in (values, summary):
-                table |= {(d, arm, m): found for (d, a, m), found in table.items() if (d, a) == (dataset, source)}
-            arms.setdefault(arm)
+        more = taken_over({}, set(arms), f.status, f.kind)
+        _copy(more, status, summary, values)
+        defaults |= more
+        arms |= dict.fromkeys(arm for _, arm in more)
     return Family(
         first.experiment, first.title, first.kind, tuple(d for f in (first, *others) for d in f.datasets), tuple(arms),
         tuple(a for f in (first, *others) for a in f.ablations), values, summary, status,
@@ -256,18 +260,18 @@ def taken_over(
     return out
 
 
-def budget_of(method: str, setting: str, config: dict[str, Any], scores: pd.DataFrame) -> str:
+def budget_of(method: str, setting: str, config: dict[str, Any], spent: dict[tuple[str, str], str]) -> str:
     """The epsilon of an arm whose ledgers have one: that of its budget, or what was spent; "" without privacy.
 
-    The ledger decides whether there is one, whatever the name of the arm.
+    The ledger decides whether there is one, whatever the name of the arm. ``spent``: (method, setting) -> the first
+    epsilon of its ledgers.
     """
-    mine = scores[(scores["method"] == method) & (scores["setting"] == setting) & ~scores["epsilon"].isin(["", "inf"])]
-    if mine.empty:
+    if (method, setting) not in spent:
         return ""
     named = {(a.get("method"), a.get("label", "")): a.get("budget", {}) for a in config["arms"]}
     budget = named.get((method, setting), config.get("include_unlisted_methods", {}).get("budget", {}))
     epsilon = budget.get("epsilon")
-    return f"{epsilon if isinstance(epsilon, int | float) else float(mine['epsilon'].iloc[0]):.3g}"
+    return f"{epsilon if isinstance(epsilon, int | float) else float(spent[method, setting]):.3g}"
 
 
 def arm_of(method: str, setting: str, kind: str, spent: str = "") -> Arm:

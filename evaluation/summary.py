@@ -145,9 +145,10 @@ def summarise(scores: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-def by_split(scores: pd.DataFrame, cell: dict[str, str], metric: str) -> dict[str, float]:
-    """The values of one cell and metric by split, for splits with status ok."""
-    keep = (scores["status"] == "ok") & (scores["metric"] == metric)
-    for column, value in cell.items():
-        keep &= scores[column] == value
-    return {s: float(v) for s, v in zip(scores.loc[keep, "split"], scores.loc[keep, "value"], strict=True)}
+def values_by(scores: pd.DataFrame, *columns: str) -> dict[tuple[str, ...], dict[str, float]]:
+    """The scores with status ok: the words in ``columns`` -> split -> value."""
+    ok = scores[scores["status"] == "ok"]
+    out: dict[tuple[str, ...], dict[str, float]] = {}
+    for *key, split, value in zip(*(ok[c].tolist() for c in (*columns, "split", "value")), strict=True):
+        out.setdefault(tuple(key), {})[split] = float(value)
+    return out

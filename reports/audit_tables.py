@@ -8,7 +8,6 @@ The command reads ``privacy_audit.csv`` and ``mutants.csv`` of ``audit.tables``.
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 import pandas as pd
@@ -149,20 +148,5 @@ def _of_run(extra: Path) -> tuple[pd.DataFrame, ...]:
     return found
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description="Tables of the privacy audit.")
-    parser.add_argument("--extra", default="results/extra", type=Path, help="folder of the audit's CSVs")
-    parser.add_argument("--out", default="results/parts/audit", type=Path, help="tables go to OUT/tables")
-    parser.add_argument("--commit", action="store_true", help="copy the CSVs into the reference, too")
-    args = parser.parse_args()
-    try:
-        for table, long in build(_of_run(args.extra)):
-            tables.write(args.out / "tables", table, long)
-        if args.commit:
-            commit(args.extra)
-    except ReportError as error:
-        raise SystemExit(f"reports.audit_tables: {error}") from None
-
-
 if __name__ == "__main__":
-    main()
+    tables.command("reports.audit_tables", "audit", lambda extra: build(_of_run(extra)), commit)

@@ -24,7 +24,8 @@ import argparse
 import json
 import logging
 import sys
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -48,11 +49,8 @@ from reports import (
     verdicts,
     whole_run,
 )
-from reports.blocks import Table
 from reports.config import SCALES, ReportError
-from reports.config import load as load_config
 from reports.contents import Pair, Run, Tables, Whole
-from reports.figure import Figure
 from reports.frames import Frames
 from reports.published import SOURCE_TITLES
 from reports.site.content import verdicts_of
@@ -60,6 +58,7 @@ from workflow import committed as reference_runs
 from workflow import papers as homes
 from workflow import store
 from workflow.committed import Reference
+from workflow.experiments import load as load_config
 from workflow.published import in_scope
 
 WHAT = ("all", "tables", "site", "reference", "derived", "readme", "check", "agree")
@@ -85,70 +84,32 @@ class Known:
         return judged, said, self.ledger[cells].reset_index(drop=True)
 
 
-@dataclass
-class _Group:
-    """The contribution to the report of the experiments of one paper, or of one experiment without a paper."""
-
-    key: str
-    title: str
-    sources: dict[str, str]
-    runs: list[Run] = field(default_factory=list)
-    claims: list[pd.DataFrame] = field(default_factory=list)
-    tables: list[Table] = field(default_factory=list)
-    methods: list[Table] = field(default_factory=list)
-    privacy: list[Table] = field(default_factory=list)
-    datasets: list[Table] = field(default_factory=list)
-    figures: list[Figure] = field(default_factory=list)
-
-
-def build(
-    experiments: list[tuple[dict[str, Any], pd.DataFrame]],
-    fits: Path,
-    data: Path,
-    out: Path,
-    scale: str,
-    manifest: dict[str, Any],
-    with_site: bool = True,
-    epsilon_of: ledger.Accountant | None = None,
-    extra: Path | None = None,
-) -> None:
-    """Write verdicts, claims, ledger and tables of all experiments under ``out``, and the site to ``out/report``.
-
-    ``experiments`` are pairs (config, scores). ``extra`` is the folder of further tables. Raises
-    :class:`reports.config.ReportError` if configs and scores do not match.
-    """
-    for name in ("tables", "figures"):  # Snakemake needs the folders, even if they stay empty
-        (out / name).mkdir(parents=True, exist_ok=True)
-    content = collect(experiments, fits, data, out, scale, manifest, with_site, epsilon_of, extra)
-    if content is not None:
-        site.write(out / "report", content)
-
-
 def collect(
     experiments: list[tuple[dict[str, Any], pd.DataFrame]],
-    fits: Path,
-    data: Path,
+    results: Path,
     out: Path,
     scale: str,
-    manifest: dict[str, Any],
     with_site: bool = True,
-    epsilon_of: ledger.Accountant | None = None,
-    extra: Path | None = None,
     known: Known | None = None,
     drawn: bool = True,
     origin: str = "Computed by a run on this machine.",
 ) -> site.Content | None:
-    """Write the files of :func:`build` except the site, and return the content of the site, or None if not wanted.
+    """Write verdicts, claims, ledger, tables and figures below ``out``. Return the content of the site, if wanted.
 
-    ``known`` is committed content that is used instead of computing it. ``drawn`` means with tables, figures and
-    advice, which take most of the time. ``origin`` is a sentence on where the numbers come from.
+    ``experiments`` are pairs (config, scores). ``results`` is the folder of their run, with fits, data, further tables
+    and manifest. ``known`` is committed content that is used instead of computing it. ``drawn`` means with tables,
+    figures and advice, which take most of the time. ``origin`` is a sentence on where the numbers come from. Raises
+    :class:`reports.config.ReportError` if configs and scores do not match.
     """
-    folder = out / "tables"
+    for name in ("tables", "figures"):  # Snakemake needs the folders, even if they stay empty
+        (out / name).mkdir(parents=True, exist_ok=True)
+    folder, fits, data, extra = out / "tables", *(results / name for name in ("fits", "data", "extra"))
     found = tables.data_info(data)
     noted = reference_runs.ledgers(reference.FOLDER)
     every_score = stacked([scores for _, scores in experiments])
-    judged, said, costs = [], [], []
-    groups: dict[str, _Group] = {}
+    costs: list[pd.DataFrame] = []
+    made: list[tuple[str, Run, pd.DataFrame]] = []  # key of the part, experiment, claims
+    parts: dict[str, site.Part] = {}
     for config, scores in experiments:
         for row_scale in set(scores["scale"]) - {scale}:
             raise ReportError(
@@ -157,125 +118,99 @@ def collect(
             )
         if known is None:
             frame = verdicts.build(config, scores, scale)
-            cost = ledger.build(fits, set(scores["cell"]), epsilon_of, noted)
+            cost = ledger.build(fits, set(scores["cell"]), known=noted)
             told = claims.evaluate(config, scores, extra=extra, ledger=cost)
         else:
             frame, told, cost = known.of(config)
-        judged.append(frame)
-        said.append(told)
         costs.append(cost)
         run = Run(config, scores, frame, every_score, scale, fits, data, out / "figures", extra)
         about = homes.paper_of(run.name)
-        group = groups.setdefault(about.key if about else run.name, _group(run, about))
-        group.runs.append(run)
-        group.claims.append(told)
+        part = _part(run, about)
+        part = parts.setdefault(part.key, part)
+        made.append((part.key, run, told))
         if not drawn:
             continue
-        for table, long in tables.published_tables(frame, scale):
-            tables.write(folder, table, long)
-            group.tables.append(table)
+        part.tables += tables.write_all(folder, tables.published_tables(frame, scale))
         own = homes.resolve(about.tables)(run) if about and about.tables else Tables()
-        for table, long in all_methods(run) if own.methods is None else own.methods:
-            tables.write(folder, table, long)
-            group.methods.append(table)
-        for table, long in own.privacy:
-            tables.write(folder, table, long)
-            group.privacy.append(table)
+        part.methods += tables.write_all(folder, all_methods(run) if own.methods is None else own.methods)
+        part.privacy += tables.write_all(folder, own.privacy)
         if config["answers"]:
             private = ledger.privacy_frame(frame, scores, cost, config["model"])
             banner = tables.SCALE_BANNERS[scale]
             table, long = ledger.privacy_table(private, f"{run.name}_privacy", banner, config["model"])
-            tables.write(folder, table, long.assign(scale=scale))
-            group.privacy.append(table)
+            part.privacy += tables.write_all(folder, [(table, long.assign(scale=scale))])
         if with_site and about and about.figures:
-            group.figures += homes.resolve(about.figures)(run)
-        for table, long in (
-            tables.datasets_tables(found, config["sources"], scale) if known is None or len(found) else []
-        ):
-            tables.write(folder, table, long)
-            if table.name not in {t.name for t in group.datasets}:
-                group.datasets.append(table)
-    several = len([key for key in groups if any(p.key == key for p in homes.papers())]) > 1
+            part.figures += homes.resolve(about.figures)(run)
+        if known is None or len(found):
+            sizes = tables.write_all(folder, tables.datasets_tables(found, config["sources"], scale))
+            part.datasets += [t for t in sizes if t.name not in {old.name for old in part.datasets}]
+    several = len(parts.keys() & {p.key for p in homes.papers()}) > 1
     audited = audit_tables.read(extra) if several else None
-    privacy, advice = [], None
-    for table, long in audit_tables.build(audited) if audited and drawn else []:
-        tables.write(folder, table, long)
-        privacy.append(table)
+    privacy = tables.write_all(folder, audit_tables.build(audited)) if audited and drawn else []
+    advice = None
     for about in homes.papers():
-        if about.page and about.key in groups and drawn:
-            whole = Whole(out, stacked(costs), found, with_site)
-            added = homes.resolve(about.page)(groups[about.key].runs, whole)
+        if about.page and about.key in parts and drawn:
+            runs = [run for key, run, _ in made if key == about.key]
+            added = homes.resolve(about.page)(runs, Whole(out, stacked(costs), found, with_site))
             advice = advice or added.advice
             if added.advice is None:  # advice has its own page
-                groups[about.key].methods += added.methods
-                groups[about.key].figures += added.figures
+                parts[about.key].methods += added.methods
+                parts[about.key].figures += added.figures
             privacy += added.privacy
     if known is None:
-        write_csv(out / "verdicts.csv", stacked(judged))
-        write_csv(out / "claims.csv", stacked(said))
+        write_csv(out / "verdicts.csv", stacked([run.verdicts for _, run, _ in made]))
+        write_csv(out / "claims.csv", stacked([told for *_, told in made]))
         write_csv(out / "ledger.csv", stacked(costs))
     if not with_site:
         return None
     index = verdicts.read_findings()
     # experiments without published numbers (the common tasks) have findings under the name of their folder
-    sources = {s for config, _ in experiments for s in config["sources"]} | set(groups)
+    sources = {s for config, _ in experiments for s in config["sources"]} | set(parts)
     sets = {d for config, _ in experiments if config["sources"] for d in config["datasets"]}
     # scores of the reference need not be read again
     have = {} if known is None else {config["experiment"]: scores for config, scores in experiments}
     texts = findings.render(tables=Frames(findings.read_committed(have=have))) if reference.experiments() else []
-    told = findings.about(texts, index, sources, sets)
+    found_here = findings.about(texts, index, sources, sets)
+    for key, part in parts.items():
+        runs = [run for of, run, _ in made if of == key]
+        frame = stacked([run.verdicts for run in runs])
+        part.verdicts = verdicts_of(frame, published.is_copy(frame))
+        part.claims = stacked([told for of, _, told in made if of == key])
+        part.configs, part.scores = [run.config for run in runs], stacked([run.scores for run in runs])
+        part.findings = [f for f in found_here if findings.home_of(f.id).split("/")[-2] == key]
     # the whole site has papers with their own code too, from their committed results
     housed = papers.load() if scale == "full" and several else []
-    parts = [_part(group, told) for group in groups.values()]
-    parts += [_housed(paper, out / "figures", drawn) for paper in housed]
     return site.Content(
         title=TITLE,
         scale=scale,
         banner=tables.SCALE_BANNERS[scale],
         origin=origin,
         files=out,
-        parts=parts,
+        parts=[*parts.values(), *(_housed(paper, out / "figures", drawn) for paper in housed)],
         privacy=privacy,
-        findings=[*told, *(f for paper in housed for f in paper.findings)],
+        findings=[*found_here, *(f for paper in housed for f in paper.findings)],
         advice=advice,
         ledger=stacked(costs),
         scores=every_score,
-        manifest=manifest,
+        manifest=manifest_of(results),
         audit=audited or (),
         runs=reference_runs.runs(),
         broken=contract.broken(),
     )
 
 
-def _group(run: Run, about: homes.Paper | None) -> _Group:
-    """An empty group for the experiment's paper, or for the experiment itself if it has none."""
-    if about:
-        return _Group(about.key, about.title, dict(about.sources))
-    sources = {s: SOURCE_TITLES.get(s, s) for s in run.config["sources"]}
-    return _Group(run.name, run.config.get("title", run.name), sources)
+def manifest_of(results: Path) -> dict[str, Any]:
+    """The manifest of a run, or an empty one if the run did not write it."""
+    path = results / "manifest.json"
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
 
-def _part(group: _Group, told: list[findings.Finding]) -> site.Part:
-    """A paper of the site. Numbers that a source repeats have a row each."""
-    frame = stacked([run.verdicts for run in group.runs])
-    mine = {f.id for f in told if findings.home_of(f.id).split("/")[-2] == group.key}
-    return site.Part(
-        key=group.key,
-        title=" and ".join(group.sources.values()) if group.sources else group.title,
-        sources=group.sources,
-        rerun=f"./bench --cores 2 {group.key}",
-        verdicts=verdicts_of(frame, published.is_copy(frame)),
-        claims=stacked(group.claims),
-        tables=group.tables,
-        methods=group.methods,
-        privacy=group.privacy,
-        datasets=group.datasets,
-        figures=group.figures,
-        findings=[f for f in told if f.id in mine],
-        configs=[run.config for run in group.runs],
-        scores=stacked([run.scores for run in group.runs]),
-        answer=answer_of(group.key),
-    )
+def _part(run: Run, about: homes.Paper | None) -> site.Part:
+    """The part of the site of an experiment's paper, or of the experiment itself, still without its results."""
+    sources = dict(about.sources) if about else {s: SOURCE_TITLES.get(s, s) for s in run.config["sources"]}
+    key = about.key if about else run.name
+    title = " and ".join(sources.values()) or (about.title if about else run.config.get("title", run.name))
+    return site.Part(key, title, sources, f"./bench --cores 2 {key}", answer=answer_of(key))
 
 
 def _housed(paper: papers.Paper, folder: Path, drawn: bool) -> site.Part:
@@ -287,7 +222,7 @@ def _housed(paper: papers.Paper, folder: Path, drawn: bool) -> site.Part:
         rerun=f"./bench --cores 2 {paper.key}",
         verdicts=verdicts_of(paper.verdicts),
         claims=paper.claims,
-        figures=homes.resolve(paper.program.figures)(paper.reference, folder) if drawn else (),
+        figures=homes.resolve(paper.program.figures)(paper.reference, folder) if drawn else [],
         findings=paper.findings,
         judged=paper.judged,
         runs=homes.resolve(paper.program.runs)(paper.reference),
@@ -306,14 +241,18 @@ def from_results(results: Path, out: Path, scale: str) -> site.Content:
     """The content of the site of a run. Its tables and figures go to ``out``. Raises :class:`ReportError`."""
     if not (results / "scores").is_dir():
         raise ReportError(f"{results / 'scores'} is not there: run the suite first (./bench full), or name its folder")
-    loaded = [load_config(path) for path in homes.experiments().values()]
-    files = _score_files([c["experiment"] for c in loaded], results / "scores", None)
-    pairs = [(c, _scores(c["experiment"], files[c["experiment"]], scale)) for c in loaded]
-    path = results / "manifest.json"
-    manifest = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    collected = collect(pairs, results / "fits", results / "data", out, scale, manifest, extra=results / "extra")
+    collected = collect(_pairs(homes.experiments().values(), results, None, scale), results, out, scale)
     assert collected is not None
     return collected
+
+
+def _pairs(
+    configs: Iterable[Path], results: Path, given: list[Path] | None, scale: str
+) -> list[tuple[dict[str, Any], pd.DataFrame]]:
+    """(config, scores) of each experiment."""
+    loaded = [load_config(path) for path in configs]
+    files = _score_files([c["experiment"] for c in loaded], results / "scores", given)
+    return [(c, _scores(c["experiment"], files[c["experiment"]], scale)) for c in loaded]
 
 
 def all_methods(run: Run) -> list[Pair]:
@@ -346,15 +285,14 @@ def _check(known: dict[str, Path], folder: Path, own: bool) -> int:
 
 def _agree(args: argparse.Namespace, names: list[str]) -> int:
     """Compare a run's experiments with the reference. Returns 1 if something differs or nothing was compared."""
-    path = args.manifest or args.results / "manifest.json"
-    if not path.is_file():
+    if not (manifest := manifest_of(args.results)):
+        path = args.results / "manifest.json"
         raise ReportError(f"{path} is missing; run `./bench full` in a clone without changes, or name --results")
-    manifest = json.loads(path.read_text(encoding="utf-8"))
     files = _score_files(names, args.results / "scores", args.scores)
     known, good, wrong, numbers, far, alarms = Reference(args.reference), [], [], 0, 0, 0
     for name in (n for n in names if files[n]):
         scores = _scores(name, files[name], "full")
-        found = whole_run.agree(name, scores, args.fits or args.results / "fits", manifest, known)
+        found = whole_run.agree(name, scores, args.results / "fits", manifest, known)
         if args.costs:
             mine = [entry.split("/")[1] for entry in found.good]
             print(f"{name}: {whole_run.costs(name, scores, mine, args.reference)} rows have what their fits took here")
@@ -404,10 +342,6 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--scores", nargs="*", type=Path, help="score files (default: all in RESULTS/scores/NAME/)")
     parser.add_argument("--results", type=Path, default=Path("results"), help="folder of the run")
     parser.add_argument("--out", type=Path, help="where the report goes (default: RESULTS)")
-    parser.add_argument("--fits", type=Path, help="default: RESULTS/fits")
-    parser.add_argument("--data", type=Path, help="default: RESULTS/data")
-    parser.add_argument("--extra", type=Path, help="tables that are no scores (default: RESULTS/extra)")
-    parser.add_argument("--manifest", type=Path, help="default: RESULTS/manifest.json")
     parser.add_argument("--reference", type=Path, default=reference.FOLDER, help=argparse.SUPPRESS)
     parser.add_argument("--scale", choices=SCALES, default="full")
     parser.add_argument("--costs", action="store_true", help="of agree: commit what fits that agree took in this run")
@@ -444,25 +378,21 @@ def _run(args: argparse.Namespace) -> int:
         readme.write()
         print("README.md, docs/results.md and the rendered findings are made from the committed reference")
         return 0
-    loaded = [load_config(path) for path in configs]
     if args.what == "agree":
-        return _agree(args, [c["experiment"] for c in loaded])
-    files = _score_files([c["experiment"] for c in loaded], args.results / "scores", args.scores)
-    pairs = [(c, _scores(c["experiment"], files[c["experiment"]], args.scale)) for c in loaded]
-    fits, data = args.fits or args.results / "fits", args.data or args.results / "data"
-    extra = args.extra or args.results / "extra"
-    path = args.manifest or args.results / "manifest.json"
-    manifest = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        return _agree(args, [load_config(path)["experiment"] for path in configs])
+    pairs = _pairs(configs, args.results, args.scores, args.scale)
     if args.what == "reference":
         try:
             for config, scores in pairs:
-                reference.write(config, scores, fits, args.scale, manifest, args.reference, extra=extra)
+                reference.write(config, scores, args.results, args.scale, manifest_of(args.results), args.reference)
         finally:  # also for what was written before one was refused
             if reference.experiments(args.reference):
                 reference.derive(known, args.reference)
-        print(f"reference written: {', '.join(c['experiment'] for c in loaded)}")
+        print(f"reference written: {', '.join(c['experiment'] for c, _ in pairs)}")
         return 0
-    build(pairs, fits, data, args.out, args.scale, manifest, with_site=args.what != "tables", extra=extra)
+    content = collect(pairs, args.results, args.out, args.scale, with_site=args.what != "tables")
+    if content is not None:
+        site.write(args.out / "report", content)
     cells = published.load()
     print(f"{len(cells)} published cells known; report in {args.out / 'report' / 'index.html'}")
     return 0

@@ -46,11 +46,11 @@ import pandas as pd
 
 from evaluation.metrics import METRICS
 from reports import evidence, published, verdicts
-from reports.config import load as load_config
 from reports.evidence import Box, Kind, Printed, Runs
 from reports.published import KEY
 from reports.verdict import REFUTED, Case, margin, word
 from workflow import committed, papers
+from workflow.experiments import load as load_config
 from workflow.program import stream, write
 
 NAME = "ceiling.csv.gz"

@@ -33,6 +33,7 @@ from scipy.stats import norm as normal
 from datasets.protocols import overlap
 from evaluation.metrics import IN_NATS, METRICS, NONE
 from evaluation.paired import Difference, median_paired, paired, unpaired
+from evaluation.summary import values_by
 from reports.config import ReportError
 from reports.tables import dataset_title
 from reports.verdict import margin
@@ -82,18 +83,10 @@ def read_plan(path: Path = FILE) -> list[dict[str, str]]:
 def build(scores: Mapping[str, pd.DataFrame], plan: list[dict[str, str]] | None = None) -> pd.DataFrame:
     """One row per question of the plan and data set on which both sides have scores. ``scores``: by experiment."""
     plan = read_plan() if plan is None else plan
-    known = {name: _values(frame) for name, frame in scores.items()}
+    columns = ("dataset", "protocol", "method", "setting", "metric")
+    known = {name: values_by(frame, *columns) for name, frame in scores.items()}
     rows = [row for asked in plan for row in _rows(asked, known)]
     return pd.DataFrame(rows, columns=list(COLUMNS))
-
-
-def _values(frame: pd.DataFrame) -> dict[Key, dict[str, float]]:
-    ok = frame[(frame["status"] == "ok") & (frame["value"] != "")]
-    out: dict[Key, dict[str, float]] = {}
-    fields = ("dataset", "protocol", "method", "setting", "metric", "split", "value")
-    for *key, split, value in ok[list(fields)].itertuples(index=False):
-        out.setdefault(tuple(key), {})[split] = float(value)
-    return out
 
 
 def _rows(asked: dict[str, str], known: dict[str, dict[Key, dict[str, float]]]) -> list[dict[str, Any]]:

@@ -1,12 +1,6 @@
-"""The parts of an experiment file that the report needs: sources, tables, data sets, protocols, answers."""
+"""Readings and scales, and the error of a report."""
 
 from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
-from workflow import experiments
-from workflow.experiments import ConfigError
 
 READINGS = ("printed", "authors", "corrected")
 #: names of the readings on every page, table and figure.
@@ -16,11 +10,3 @@ SCALES = ("full", "quick", "tiny")
 
 class ReportError(ValueError):
     """Config, scores and published numbers contradict each other. The message names the cell and the remedy."""
-
-
-def load(path: str | Path) -> dict[str, Any]:
-    """Read an experiment file by ``workflow.experiments.load``. Raises :class:`ReportError`, naming file and key."""
-    try:
-        return experiments.load(path)
-    except ConfigError as e:
-        raise ReportError(str(e)) from None

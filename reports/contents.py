@@ -31,8 +31,8 @@ Pair = tuple[Table, pd.DataFrame]
 class Run:
     """One experiment of a report.
 
-    ``every``: scores of all experiments; ``extra``: folder of further tables; ``fits``, ``data``: folders of the run;
-    ``figures``: folder for figures.
+    ``every`` has the scores of all experiments. ``fits`` and ``data`` are folders of the run. ``figures`` is the folder
+    for figures, and ``extra`` that of further tables.
     """
 
     config: dict[str, Any]
@@ -65,7 +65,7 @@ class Run:
 class Whole:
     """The further input of a page on all experiments of a paper.
 
-    ``out``: folder of the report; ``ledger``: from ``reports.ledger.build``; ``sizes``: from
+    ``out`` is the folder of the report. ``ledger`` comes from ``reports.ledger.build``, ``sizes`` from
     ``reports.tables.data_info``.
     """
 
@@ -83,11 +83,16 @@ class Tables:
     privacy: list[Pair] = field(default_factory=list)
 
 
+#: headings of the answers of a task.
+ANSWERS = ("Epsilon", "Take", "Probability of being best", "Expected regret", "First instead")
+
+
 @dataclass(frozen=True)
 class AdviceSection:
     """Advice for one task, in Markdown.
 
-    ``text`` is the recommendation, which the front page shows too. ``sentences`` are its reasons and limits. ``table``
+    ``text`` is the recommendation, of which the front page shows the beginning. ``answers`` has it as rows, one per
+    epsilon, if there is a winner (:data:`ANSWERS`). ``sentences`` are its reasons and limits. ``table``
     is the table of the methods, with its ``caption``. The first of ``figures`` is on the page of the task. The others
     and ``tables`` are on the page of its details. ``rows`` is how many rows a method needs, on the page of the task.
     """
@@ -101,6 +106,7 @@ class AdviceSection:
     tables: Sequence[Table] = ()
     figures: Sequence[Figure] = ()
     rows: tuple[Table, Figure] | None = None
+    answers: Sequence[Sequence[str]] = ()
 
 
 @dataclass(frozen=True)
@@ -115,7 +121,7 @@ class Advice:
 
 @dataclass(frozen=True)
 class Added:
-    """What a paper's own page adds to the report. Its files are already written. ``advice``: a method per task."""
+    """The additions of a paper's own page. Its files are already written. ``advice`` is a method per task."""
 
     methods: list[Table]
     privacy: list[Table]

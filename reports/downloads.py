@@ -43,16 +43,10 @@ def scores(results: Path | None = None) -> pd.DataFrame:
     files = sorted((results / "scores").glob("*/*.csv"))
     rows = read_scores(files or results / "scores")
     rows = rows.rename(columns={"metric": "measure"})
-    rows["paper"] = rows["experiment"].map(_paper)
+    rows["paper"] = rows["experiment"].map(papers.key_of)
     rows["epsilon_asked"] = tables.epsilon_asked(rows["setting"])
     own = [tables.scores_of(path) for path in tables.score_files(ROOT) if tables.paper_of(path) in papers.programs()]
     return tables.typed_scores([rows, *own])
-
-
-def _paper(experiment: str) -> str:
-    """The key of the paper of an experiment, or "" if it has none."""
-    paper = papers.paper_of(experiment)
-    return paper.key if paper else ""
 
 
 def claim_rows(results: Path | None = None) -> pd.DataFrame:
@@ -60,7 +54,7 @@ def claim_rows(results: Path | None = None) -> pd.DataFrame:
     said = {c.id: c for c in claims.load()}
     rows = tables.text((results or papers.REFERENCE) / "claims.csv").rename(columns={"figure": "evidence"})
     known = [said.get(name) for name in rows["id"]]
-    rows["paper"] = [_paper(c.experiment) if c else "" for c in known]
+    rows["paper"] = [papers.key_of(c.experiment) if c else "" for c in known]
     for column in ("source", "place", "statement", "repair"):
         rows[column] = [getattr(c, column) if c else "" for c in known]
     frames = [rows[[c for c in rows if c not in ("test", "proof")]]]
@@ -80,7 +74,7 @@ def settings() -> pd.DataFrame:
     rows = []
     for name, path in papers.experiments().items():
         for cell in experiments.cells(path, "full"):
-            same = {"paper": _paper(name), "experiment": name, "cell": cell.id}
+            same = {"paper": papers.key_of(name), "experiment": name, "cell": cell.id}
             same |= {k: getattr(cell, k) for k in ("dataset", "protocol", "method", "setting")}
             groups: dict[str, dict[str, Any]] = {
                 "model": dict(cell.model),

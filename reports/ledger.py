@@ -173,8 +173,8 @@ def privacy_frame(
 
     ``model`` is that of the experiment's config.
 
-    There is one row per source, published column, reading, data set and method of ours with its setting. Of several
-    protocols, the one with the largest epsilon is taken. Columns: source, method, setting, reading, dataset,
+    There is one row per source, published column, reading, data set and method of ours with its setting. If there are
+    several protocols, the one with the largest epsilon is taken. Columns: source, method, setting, reading, dataset,
     our_method, our_setting, protocol, epsilon_published, epsilon_claimed, epsilon, delta, relation, accountant,
     sampling, leaks, claim, reason. ``claim`` is one of: holds, holds except for named leaks, does not hold, no ledger,
     or the status of a cell without scores ("no data", "failed", ...) with its reason. "epsilon ~ 1" holds if the
@@ -182,6 +182,7 @@ def privacy_frame(
     our run.
     """
     rows = []
+    one = ["source", "method", "setting", "reading", "dataset", "our_method", "our_setting"]
     private = verdicts[verdicts["method"].isin(PRIVATE) & (verdicts["cell"] != "")]
     unique = private.drop_duplicates(["source", "method", "setting", "reading", "dataset", "cell"])
     epsilons = scores[scores["epsilon"] != ""]
@@ -197,10 +198,7 @@ def privacy_frame(
         missing = worst is None and r["verdict"] in NO_SCORE
         claimed = of_cell["epsilon_claimed"].iloc[0] if len(of_cell) else math.nan
         rows.append(
-            {
-                k: r[k]
-                for k in ["source", "method", "setting", "reading", "dataset", "our_method", "our_setting", "protocol"]
-            }
+            {k: r[k] for k in [*one, "protocol"]}
             | {
                 "epsilon_published": printed,
                 "epsilon_claimed": claimed,
@@ -216,10 +214,8 @@ def privacy_frame(
                 "reason": r["reason"] if missing else "",
             }
         )
-    names = "source method setting reading dataset our_method our_setting protocol epsilon_published epsilon_claimed"
-    columns = f"{names} epsilon delta relation accountant sampling leaks claim reason".split()
-    frame = pd.DataFrame(rows, columns=columns)
-    one = ["source", "method", "setting", "reading", "dataset", "our_method", "our_setting"]
+    facts = "epsilon_published epsilon_claimed epsilon delta relation accountant sampling leaks claim reason"
+    frame = pd.DataFrame(rows, columns=[*one, "protocol", *facts.split()])
     dearest_first = frame.sort_values("epsilon", ascending=False, na_position="last", kind="stable")
     return dearest_first.drop_duplicates(one).sort_index(ignore_index=True)
 

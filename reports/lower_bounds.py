@@ -7,7 +7,6 @@ The command reads ``lower_bounds.csv`` of ``audit.bounds``.
 
 from __future__ import annotations
 
-import argparse
 from functools import cache
 from pathlib import Path
 
@@ -21,30 +20,20 @@ from reports.config import ReportError
 from reports.reference import FOLDER
 
 NAME = "lower_bounds.csv"
-#: headings of :func:`lower_bound_row`
-COLUMNS = [
-    "Epsilon at delta 1e-5",
-    "Lower bound",
-    "Power",
-    "Lower bound under Gaussian DP",
-    "Power under Gaussian DP",
-    "Epsilon at delta 0.01",
-    "Lower bound at delta 0.01",
-    "Power at delta 0.01",
-    "False-alarm rate of each bound",
-    "Remark",
-]
-_NUMBERS = (
-    "epsilon",
-    "lower",
-    "power",
-    "lower_gdp",
-    "power_gdp",
-    "wide_epsilon",
-    "wide_lower",
-    "wide_power",
-    "false_alarm",
-)
+#: column of the committed table -> heading of :func:`lower_bound_row`
+HEADS = {
+    "epsilon": "Epsilon at delta 1e-5",
+    "lower": "Lower bound",
+    "power": "Power",
+    "lower_gdp": "Lower bound under Gaussian DP",
+    "power_gdp": "Power under Gaussian DP",
+    "wide_epsilon": "Epsilon at delta 0.01",
+    "wide_lower": "Lower bound at delta 0.01",
+    "wide_power": "Power at delta 0.01",
+    "false_alarm": "False-alarm rate of each bound",
+    "reason": "Remark",
+}
+COLUMNS = [*HEADS.values()]
 NOT_RUN = "not run yet"
 #: the sentence of a page before the row of one method
 SENTENCE = (
@@ -80,9 +69,9 @@ def lower_bound_row(method: str, frame: pd.DataFrame | None = None) -> list[str]
     frame = read() if frame is None else frame
     rows = frame[frame["method"] == method].to_dict("records")
     if not rows:
-        return [*[""] * len(_NUMBERS), NOT_RUN]
+        return [*[""] * (len(HEADS) - 1), NOT_RUN]
     (row,) = rows
-    return [*("" if row[n] == "" else f"{float(row[n]):.2f}" for n in _NUMBERS), row["reason"]]
+    return [row[n] if n == "reason" or row[n] == "" else f"{float(row[n]):.2f}" for n in HEADS]
 
 
 def table(frame: pd.DataFrame) -> tuple[Table, pd.DataFrame]:
@@ -113,19 +102,5 @@ def _of_run(extra: Path) -> pd.DataFrame:
     return read.__wrapped__(extra)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description="Table of the lower bounds on epsilon.")
-    parser.add_argument("--extra", default="results/extra", type=Path, help="folder of the CSV of audit.bounds")
-    parser.add_argument("--out", default="results/parts/bounds", type=Path, help="tables go to OUT/tables")
-    parser.add_argument("--commit", action="store_true", help="copy the CSV into the reference, too")
-    args = parser.parse_args()
-    try:
-        tables.write(args.out / "tables", *table(_of_run(args.extra)))
-        if args.commit:
-            commit(args.extra)
-    except ReportError as error:
-        raise SystemExit(f"reports.lower_bounds: {error}") from None
-
-
 if __name__ == "__main__":
-    main()
+    tables.command("reports.lower_bounds", "bounds", lambda extra: [table(_of_run(extra))], commit)

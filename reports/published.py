@@ -55,9 +55,9 @@ def original_of(row, numbers: pd.DataFrame):
     return found[0] if found else published.original(row, numbers.to_dict("records"))  # it says which one is lost
 
 
-def is_copy(rows: pd.DataFrame, numbers: pd.DataFrame | None = None) -> np.ndarray:
+def is_copy(rows: pd.DataFrame) -> np.ndarray:
     """Whether each row's number repeats another (``same_as``), bool (n,). ``rows`` has the columns of ``KEY``."""
-    numbers = load() if numbers is None else numbers
+    numbers = load()
     copies = set(map(tuple, numbers.loc[numbers["same_as"] != "", KEY].to_numpy()))
     return np.array([tuple(row) in copies for row in rows[KEY].to_numpy()], dtype=bool)
 

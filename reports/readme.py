@@ -17,6 +17,7 @@ import pandas as pd
 
 from datasets.files import ROOT, write_text
 from evaluation.metrics import METRICS, OF_ERROR
+from evaluation.summary import seconds_of
 from methods import contract
 from reports import (
     ceiling,
@@ -39,7 +40,8 @@ from reports.published import SOURCE_TITLES
 from reports.site.status import privacy_status
 from reports.verdicts import judged_together, read_findings
 from workflow import committed, measured, new
-from workflow.papers import papers
+from workflow.papers import key_of, papers, programs
+from workflow.program import CPU_SECONDS, read_scores
 
 TEMPLATES = Path(__file__).parent / "templates"
 #: file of the repository -> its template.
@@ -49,6 +51,7 @@ TEXTS = {
     "docs/verdict-versions.md": "verdict-versions.md",
     "docs/explanation/verdicts.md": "verdicts.md",
     "docs/explanation/ceiling.md": "ceiling.md",
+    "docs/how-to/full-run.md": "full-run.md",
 }
 FIGURE = "docs/verdicts.svg"
 #: the published number of the worked example: DP-SEP on Wine, table 3.
@@ -248,7 +251,7 @@ def texts(found: list[Finding] | None = None, read: Frames | None = None) -> dic
     read = Frames(findings.read_committed()) if read is None else read
     found = findings.render(tables=read) if found is None else found
     others = [f for paper in judged.load() for f in paper.findings]
-    known = names(scoreboard.rows(), found, others) | dp_sep(read)
+    known = names(scoreboard.rows(), found, others) | dp_sep(read) | {"spent": spent(read)}
     note = f"<!-- made from reports/templates/{{}} by `{COMMAND}`; edit that file -->\n"
     out = {}
     for name, template in TEXTS.items():
@@ -271,6 +274,24 @@ def dp_sep(tables: Frames) -> dict[str, str]:
         "smallest_epsilon": f"{min(spent):.3g}",
         "largest_epsilon": f"{max(spent):.3g}",
     }
+
+
+def spent(tables: Frames) -> pd.DataFrame:
+    """CPU hours of the committed fits: paper, experiment, own (has it own code?), cells and hours with a recorded time.
+
+    A paper with its own code has a row without experiment, and none if its scores have no CPU seconds.
+    """
+    out = []
+    for name in reference.experiments():
+        rows = tables.rows(f"scores/{name}.csv")
+        fits = rows[rows["seconds"] != ""].drop_duplicates(["cell", "split"]).to_dict("records")
+        took = sum(seconds for seconds, _ in filter(None, map(seconds_of, fits)))
+        out.append([key_of(name), name, "no", len({fit["cell"] for fit in fits}), took / 3600])
+    for key, (paper, _) in programs().items():
+        rows = read_scores(paper.reference / "scores")
+        if CPU_SECONDS in rows:
+            out.append([key, "", "yes", len(rows), rows[CPU_SECONDS].astype(float).sum() / 3600])
+    return pd.DataFrame(out, columns=["paper", "experiment", "own", "cells", "hours"])
 
 
 def _fill(path: Path, tables: Frames, known: dict[str, object]) -> str:

@@ -16,10 +16,10 @@ from evaluation.summary import CELL, COLUMNS
 from methods import contract
 from reports import claims, comparisons, ledger, verdicts
 from reports.config import ReportError
-from reports.config import load as load_config
 from workflow import committed, papers
 from workflow.committed import Entry
 from workflow.experiments import by_dataset
+from workflow.experiments import load as load_config
 
 FOLDER = papers.REFERENCE
 #: largest size of the whole folder.
@@ -87,16 +87,14 @@ def sorted_scores(scores: pd.DataFrame) -> pd.DataFrame:
 def write(
     config: dict[str, Any],
     scores: pd.DataFrame,
-    fits: Path,
+    results: Path,
     scale: str,
     manifest: dict[str, Any],
     folder: Path = FOLDER,
-    epsilon_of: ledger.Accountant | None = None,
-    extra: Path | None = None,
 ) -> None:
     """Write the scores, ledger and tables of one experiment. Those of other experiments do not change.
 
-    ``extra`` is the folder with the tables that the config names under ``extra``, which are copied. Short runs of the
+    ``results`` is the folder of the run. The tables that the config names under ``extra`` are copied. Short runs of the
     methods that were run are deleted, so the gate asks for new ones. Derived tables are written by :func:`derive`.
     Raises :class:`ReportError` for another scale than full, an incomplete run, a method of which some cells were
     restored and others fitted, a run without a manifest, or more than 20 MB.
@@ -111,6 +109,7 @@ def write(
         raise ReportError(
             "the run has no manifest.json that names its commit; `./bench full results/manifest.json` writes it"
         )
+    fits, extra = results / "fits", results / "extra"
     mine = scores[scores["experiment"] == config["experiment"]]
     check_full(config, mine, fits)
     ours = {n for n in contract.names() if contract.is_ours(n)}
@@ -121,7 +120,7 @@ def write(
         )
     path, scored = committed.path_of(folder, config["experiment"]), committed.encoded(sorted_scores(mine))
     _check_size(folder, path, scored)
-    costs = ledger.build(fits, set(mine["cell"]), epsilon_of, committed.ledgers(folder))
+    costs = ledger.build(fits, set(mine["cell"]), known=committed.ledgers(folder))
     before = committed.runs(folder)
     rows = whole_runs(config["experiment"], mine, fits, manifest, before)
     write_bytes(path, scored)
@@ -129,7 +128,7 @@ def write(
     committed.drop_short_runs({entry for entry, row in rows.items() if row != before.get(entry)}, folder)
     committed.write_ledger(folder, config["experiment"], costs)
     for name in [*config.get("extra", []), *config.get("extra_full", [])]:
-        if extra is None or not (extra / name).is_file():
+        if not (extra / name).is_file():
             raise ReportError(f"{config['experiment']}: no {name} in {extra}; run `./bench full` first")
         text = (extra / name).read_text(encoding="utf-8")
         write_text(papers.place(config["experiment"], folder) / name, text)

@@ -7,6 +7,8 @@ colours of Okabe and Ito (2008, "Color Universal Design") and a marker each.
 from __future__ import annotations
 
 import io
+import logging
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +18,8 @@ import pandas as pd
 
 from datasets.files import sheet_text, write_text
 from reports import palette
+
+log = logging.getLogger(__name__)
 
 BLACK, GREY, LIGHT = "#1a1a1a", "#6e6e6e", "#d9d9d9"
 BLUE, ORANGE, GREEN, PURPLE, SKY, RED = "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00"
@@ -46,7 +50,7 @@ _RC = {
 def canvas(rows: int, columns: int, panel: float = PANEL) -> Iterator[tuple[Any, Any]]:
     """A context manager for (figure, 2-d array of axes) in this style, without a screen.
 
-    ``panel`` is the height of a panel in inches. The caller has to hide unused axes.
+    ``panel`` is the height of a panel in inches.
     """
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -62,6 +66,21 @@ def canvas(rows: int, columns: int, panel: float = PANEL) -> Iterator[tuple[Any,
         yield figure, figure.subplots(rows, columns, squeeze=False)
 
 
+@contextmanager
+def panels(count: int, columns: int = 3, panel: float = PANEL) -> Iterator[tuple[Any, Any]]:
+    """A :func:`canvas` of ``count`` panels in rows of ``columns``, or of fewer if there are not so many."""
+    columns = min(columns, count)
+    with canvas(math.ceil(count / columns), columns, panel) as (figure, axes):
+        for ax in axes.flat[count:]:
+            ax.set_visible(False)
+        yield figure, axes
+
+
+def skip(name: str, why: str) -> None:
+    """Say why a figure is left out. Returns None, which takes its place."""
+    log.info("figure %s is left out: %s", name, why)
+
+
 def labels(axes: Any) -> dict[str, Any]:
     """Label -> its handle, of all panels, each label once."""
     return {t: h for ax in axes.flat for h, t in zip(*ax.get_legend_handles_labels(), strict=True)}
@@ -72,9 +91,8 @@ def legend(
     found: Mapping[str, Any],
     methods: Mapping[str, str] | None = None,
     size: float = 8,
-    beside: bool = False,
 ) -> None:
-    """Draw one legend below all panels, in as many columns as fit into the width, or one column ``beside`` them.
+    """Draw one legend below all panels, in as many columns as fit into the width.
 
     ``found`` maps a label to its handle. ``methods`` maps labels of methods to the method. These labels come first, in
     the order of ``reports.palette``, and the file records them.
@@ -84,9 +102,8 @@ def legend(
         return
     figure.set_label(" | ".join(f"{methods[k]}: {k}" for k in order if k in (methods or {})))
     widest = 0.5 + 0.0082 * size * max(map(len, order))  # inches at this size of letters
-    columns = 1 if beside else min(max(1, int(figure.get_figwidth() / widest)), len(order))
-    place = "outside right center" if beside else "outside lower center"
-    figure.legend([found[k] for k in order], order, loc=place, ncols=columns, fontsize=size)
+    columns = min(max(1, int(figure.get_figwidth() / widest)), len(order))
+    figure.legend([found[k] for k in order], order, loc="outside lower center", ncols=columns, fontsize=size)
 
 
 def in_order(found: Iterable[str], methods: Mapping[str, str]) -> list[str]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 import math
 import re
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Iterable, Sequence, Set
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from evaluation.metrics import heading as metric_heading
 from evaluation.summary import summarise
 from reports import published as published_numbers
 from reports.blocks import Block, Entry, Footnotes, Table, entry, latex, markdown, number
-from reports.config import READING_TITLES, READINGS
+from reports.config import READING_TITLES, READINGS, ReportError
 from reports.published import METHOD_TITLES, SOURCE_TITLES
 from reports.verdicts import BATCH
 
@@ -56,6 +57,35 @@ def write(folder: Path, table: Table, long: pd.DataFrame) -> None:
     write_text(folder / f"{table.name}.csv", sheet_text(long))
     write_text(folder / f"{table.name}.md", markdown(table))
     write_text(folder / f"{table.name}.tex", latex(table))
+
+
+def write_all(folder: Path, pairs: Iterable[tuple[Table, pd.DataFrame]]) -> list[Table]:
+    """Write tables with their long frames (:func:`write`), and return the tables."""
+    written = []
+    for table, long in pairs:
+        write(folder, table, long)
+        written.append(table)
+    return written
+
+
+def command(
+    module: str,
+    part: str,
+    build: Callable[[Path], Iterable[tuple[Table, pd.DataFrame]]],
+    commit: Callable[[Path], None],
+) -> None:
+    """The command line of a module that makes tables from the CSVs in the folder of a run, and can commit these."""
+    parser = argparse.ArgumentParser(prog=f"python -m {module}")
+    parser.add_argument("--extra", default="results/extra", type=Path, help="folder of the CSVs")
+    parser.add_argument("--out", default=f"results/parts/{part}", type=Path, help="tables go to OUT/tables")
+    parser.add_argument("--commit", action="store_true", help="copy the CSVs into the reference, too")
+    args = parser.parse_args()
+    try:
+        write_all(args.out / "tables", build(args.extra))
+        if args.commit:
+            commit(args.extra)
+    except ReportError as error:
+        raise SystemExit(f"{module}: {error}") from None
 
 
 #: headings of data sets that differ from their name in words.
@@ -323,17 +353,14 @@ def _summary_entry(r: dict[str, Any] | None, footnotes: Footnotes) -> Entry:
     return entry(f"{r['mean']:.4g}{spread} ({r['n']})", marks=marks)
 
 
-def datasets_tables(
-    found: pd.DataFrame, sources: list[str], scale: str, sizes: pd.DataFrame | None = None
-) -> list[tuple[Table, pd.DataFrame]]:
+def datasets_tables(found: pd.DataFrame, sources: list[str], scale: str) -> list[tuple[Table, pd.DataFrame]]:
     """The published sizes of data sets and the sizes that we found, one table per source that prints sizes.
 
     ``found``: columns dataset, n, d (numbers or empty), status, reason.
     """
-    sizes = published_numbers.dataset_sizes() if sizes is None else sizes
     have = {r["dataset"]: r for r in found.to_dict("records")}
     out = []
-    for source, group in sizes.groupby("source", sort=False):
+    for source, group in published_numbers.dataset_sizes().groupby("source", sort=False):
         if source not in sources:
             continue
         footnotes = Footnotes()

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from evaluation.metrics import METRICS
-from evaluation.summary import summarise
+from evaluation.summary import summarise, values_by
 from methods import contract
 from reports import findings as finding_texts
 from reports import published as published_numbers
@@ -167,8 +167,7 @@ class _Lookup:
 
     def __init__(self, summary: pd.DataFrame, scores: pd.DataFrame):
         self.summary = summary
-        self._scores = scores
-        self._runs: dict[tuple[str, str], list[float]] | None = None
+        self._runs = values_by(scores, "cell", "metric")
         self.cells: dict[tuple, dict[str, Any]] = {}
         for row in summary.to_dict("records"):
             key = (row["dataset"], row["protocol"], row["method"], row["setting"])
@@ -184,12 +183,7 @@ class _Lookup:
 
     def runs(self, cell: str, metric: str) -> list[float]:
         """The scores of all runs of one cell."""
-        if self._runs is None:
-            self._runs = {}
-            ok = self._scores[self._scores["status"] == "ok"]
-            for c, m, v in zip(ok["cell"], ok["metric"], ok["value"], strict=True):
-                self._runs.setdefault((c, m), []).append(float(v))
-        return self._runs[cell, metric]
+        return list(self._runs[cell, metric].values())
 
     def verdict(self, ours: dict[str, Any], paper: Printed, metric: str, family: int) -> Verdict:
         """The verdict on one cell of ours (a row of :meth:`get` or :meth:`rivals`)."""

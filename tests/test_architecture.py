@@ -30,7 +30,6 @@ MAY_IMPORT = {
 MAY_IMPORT["reports"] = ("reports", *MAY_IMPORT["workflow"])
 for _package in ("papers", "common_tasks", "benchmarks"):
     MAY_IMPORT[_package] = (_package, "reports", *MAY_IMPORT["workflow"])
-MAY_IMPORT["benchmarks"] += ("tests.methods.ep",)  # the slow form of a kernel, which is timed beside it
 #: modules that lie above the rest of their package.
 ABOVE = {"dpbayes_bench.fits": ("dpbayes_bench", *MAY_IMPORT["reports"])}
 #: seconds to import each; a scan of methods/ would pay them all.

@@ -41,6 +41,7 @@ class Block:
     data : numbers of table and figure, one row per method, epsilon and data set. "(next table)" is what the model
         expects.
     sentences : what to take, why, and the limits. Each is a paragraph of plain text.
+    answers : what to take as a row per epsilon (``reports.contents.ANSWERS``). There is none without a winner.
     caption : words below the figure.
     budget : words below the table: epsilon, delta, neighbours, and why a score can be above 1.
     winners : epsilon -> winner.
@@ -53,6 +54,7 @@ class Block:
     figure: str
     data: pd.DataFrame
     sentences: tuple[str, str, str]
+    answers: list[list[str]]
     caption: str
     budget: str
     winners: dict[str, Winner]
@@ -100,5 +102,6 @@ def block(family: Family, about: About | None = None) -> Block | None:
     taken = {e: method for e in found.epsilons if (method := sentences.taken(found, e))}
     svg, caption = figure.draw(found)
     return Block(
-        family.task, words, table.build(found), svg, found.data(), said, caption, table.caption(found), winners, taken
-    )
+        family.task, words, table.build(found), svg, found.data(), said, sentences.answers(found), caption,
+        table.caption(found), winners, taken,
+    )  # fmt: skip

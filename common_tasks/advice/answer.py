@@ -73,11 +73,11 @@ class Answer:
 
     @property
     def sets(self) -> str:
-        """What a data set is called."""
+        """The word for a data set."""
         return "shape" if self.about.fresh else "table"
 
     def order(self, epsilon: str) -> list[str]:
-        """Methods, the most probable winner first; without a model by name; those without a score last."""
+        """The methods, the most probable winner first and those without a score last. Without a model, by name."""
         fitted = self.at(epsilon)
         if len(fitted.frame):
             found = list(fitted.frame.loc[fitted.frame["without"] == "", "method"])
@@ -89,7 +89,7 @@ class Answer:
 
     @cached_property
     def words(self) -> str:
-        """What a score is."""
+        """The meaning of a score, in words."""
         metric = METRICS[best.metric_of(self.family)]
         scores = self.at(self.main).scores
         if not scores.scaled:

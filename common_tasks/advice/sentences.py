@@ -1,4 +1,4 @@
-"""The three paragraphs of a block: take this; because; limits."""
+"""The three paragraphs of a block: what to take, why, and the limits."""
 
 from __future__ import annotations
 
@@ -46,6 +46,19 @@ def take(found: Answer) -> str:
         now, verb = listed([found.name(m) for m in methods]), "is" if len(methods) == 1 else "are"
         out.append(f"At epsilon = {epsilon}, without {listed(sets, 'or')}, {now} {verb} first instead.")
     return " ".join(out)
+
+
+def answers(found: Answer) -> list[list[str]]:
+    """:func:`take` as rows, if there is a winner: epsilon, methods, probability, regret, methods without a table."""
+    out = []
+    for epsilon in found.epsilons:
+        won = found.at(epsilon).winner
+        names = {m: found.name(m) for m in won.every}
+        instead = [f"without {found.set_name(d)}: {listed([names[m] for m in ms])}" for d, ms in won.without.items()]
+        numbers = [f"{won.probability:.2f}", f"{won.regret:.2f}", "; ".join(instead)]
+        out.append([epsilon, *([listed([names[m] for m in won.methods], "or"), *numbers] if won.methods else
+                               [f"no advice: {won.why}", "", "", ""])])  # fmt: skip
+    return out if found.at(found.main).winner.methods else []
 
 
 def taken(found: Answer, epsilon: str) -> str:
@@ -103,7 +116,7 @@ def _on_this_table(found: Answer, epsilon: str) -> str:
 
 
 def because(found: Answer) -> str:
-    """What the numbers are, and how the rule did on tables that it had not seen."""
+    """The meaning of the numbers, and the results of the rule on tables that it had not seen."""
     fitted = found.at(found.main)
     out = [f"Scores are the {found.words}."]
     if fitted.scores.scaled:
@@ -142,7 +155,7 @@ def realised(fitted: best.Fitted) -> dict[str, float]:
 
 
 def limits(found: Answer) -> str:
-    """What the scores cannot know, and which of them are missing."""
+    """The limits of the scores, and which of them are missing."""
     family, scores = found.family, found.at(found.main).scores
     sets = [found.set_name(d) for d in scores.named]
     many = f"These are {len(sets)} tables" if len(sets) > 1 else "This is one table"

@@ -20,7 +20,6 @@ from papers.alrawajfeh2024nadpvi_rebuttal.panels import (
     dot_handles,
     error_axis,
     same_x,
-    skip,
 )
 from papers.alrawajfeh2024nadpvi_rebuttal.tables import INTERVAL
 from reports import palette, style
@@ -31,7 +30,7 @@ from reports.tables import dataset_title, method_title
 def priors(folder: Path, name: str, table: pd.DataFrame, printed: Printed) -> Figure | None:
     """Coverage error of one trace under different priors, with a panel per data set and a row per variant."""
     if table.empty:
-        return skip(name, "no table of priors")
+        return style.skip(name, "no table of priors")
     table = table.assign(method="na_dpvi", row=table["variant"])
     _rows(folder / name, table, printed, base=True)
     pairs = zip(table["dataset"], table["setting"], strict=True)
@@ -50,7 +49,7 @@ def priors(folder: Path, name: str, table: pd.DataFrame, printed: Printed) -> Fi
 def references(folder: Path, name: str, table: pd.DataFrame, printed: Printed) -> Figure | None:
     """Coverage error of the same posteriors from reference points about other centres."""
     if table.empty:
-        return skip(name, "no table of reference points")
+        return style.skip(name, "no table of reference points")
     words = zip(table["method"], table["setting"], table["centre"], strict=True)
     table = table.assign(row=[f"{method_title(m)},\n{s}, {c}" for m, s, c in words])
     _rows(folder / name, table, printed, base=False)
@@ -68,7 +67,7 @@ def references(folder: Path, name: str, table: pd.DataFrame, printed: Printed) -
 def controls(folder: Path, name: str, table: pd.DataFrame) -> Figure | None:
     """Coverage error of the exact posterior made too narrow and too wide: what the error can see."""
     if table.empty:
-        return skip(name, "no table of controls")
+        return style.skip(name, "no table of controls")
     sets = list(dict.fromkeys(table["dataset"]))
     look, words = palette.look("exact_posterior"), "exact posterior, its sd multiplied"
     with style.canvas(1, len(sets), panel=2.7) as (figure, axes):

@@ -16,7 +16,6 @@ from papers.alrawajfeh2024nadpvi_rebuttal.panels import (
     dot_handles,
     error_axis,
     same_x,
-    skip,
 )
 from papers.alrawajfeh2024nadpvi_rebuttal.tables import INTERVAL, label_of, rank, row_title
 from reports import palette, style
@@ -48,7 +47,7 @@ def errors(
         shown.append(here)
     rows = sorted(names, key=names.get)
     if not rows:
-        return skip(name, "no coverage score")
+        return style.skip(name, "no coverage score")
     data = []
     with style.canvas(1, len(panels), panel=0.3 * len(rows) + 0.9) as (figure, axes):
         for ax, (title, dataset, _), here in zip(axes.flat, panels, shown, strict=True):
@@ -81,7 +80,7 @@ def epsilons_of(folder: Path, name: str, cells: pd.DataFrame, verdicts: pd.DataF
     kept = cells[cells["method"].isin(SHOWN_EPSILON) & cells["setting"].map(lambda s: not label_of(s)["words"])]
     epsilons = sorted({e for e in kept["claimed"] if e}, key=float)
     if len(epsilons) < 2:
-        return skip(name, "fewer than two epsilons")
+        return style.skip(name, "fewer than two epsilons")
     printed = published(verdicts)
     families = list(dict.fromkeys(kept["dataset"]))
     data = []

@@ -22,7 +22,6 @@ from papers.alrawajfeh2024nadpvi_rebuttal.error_figures import epsilons_of, erro
 from papers.alrawajfeh2024nadpvi_rebuttal.panels import (
     HEADLINE,
     same_limits,
-    skip,
 )
 from papers.alrawajfeh2024nadpvi_rebuttal.tables import coverage_frame, label_of
 from reports import palette, style
@@ -138,7 +137,7 @@ def coverage(
     """Figures 1 and 2: coverage (top) and its error (bottom) against the nominal level, a column a panel."""
     columns = _columns(cells, panels, shown)
     if not any(c.lines for c in columns):
-        return skip(name, "no coverage score")
+        return style.skip(name, "no coverage score")
     table = curves(scores)
     counts = {(r["dataset"], r["method"], r["setting"]): r["n"] for r in cells.to_dict("records")}
     data, methods = [], {}
@@ -219,7 +218,7 @@ def calibration(folder: Path, name: str, scores: pd.DataFrame, words: str) -> Fi
     table = reliability(scores)
     table = table[table["method"].isin(SHOWN_ADULT)]
     if table.empty:
-        return skip(name, "no calibration score")
+        return style.skip(name, "no calibration score")
     table = table.assign(claimed=[label_of(s)["epsilon"] for s in table["setting"]])
     epsilons = sorted(set(table["claimed"]), key=float)
     with style.canvas(2, len(epsilons), panel=3.1) as (figure, axes):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +11,6 @@ import numpy as np
 from reports import style
 from reports.palette import Look
 
-log = logging.getLogger(__name__)
 #: claimed epsilon of the headline cells of Table 1, which prints none (finding of the experiment).
 HEADLINE = "0.1"
 DASHED = (0, (4, 2))
@@ -75,8 +73,3 @@ def same_limits(axes: Sequence[Any]) -> None:
     low, high = min(ax.get_ylim()[0] for ax in axes), max(ax.get_ylim()[1] for ax in axes)
     for ax in axes:
         ax.set_ylim(low, high)
-
-
-def skip(name: str, why: str) -> None:
-    """Says why a figure is left out; gives None in its place."""
-    log.info("figure %s is left out: %s", name, why)

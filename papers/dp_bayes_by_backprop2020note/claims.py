@@ -1,14 +1,14 @@
 """Claims of the note on differentially private Bayes by backprop (2020)."""
 
+from functools import partial
+
 from reports.claims import Claim, HoldsIn
 
-SOURCE = "dp_bayes_by_backprop2020note"
+claim = partial(Claim, experiment="bbb_mnist", source="dp_bayes_by_backprop2020note")
 
 CLAIMS = (
-    Claim(
+    claim(
         id="bbb_post_processing",
-        experiment="bbb_mnist",
-        source=SOURCE,
         place="section 3",
         quote=(
             "In one of the batch in the epoch ... will be (ϵ, δ) -differentially private. By post-processing "
@@ -23,10 +23,8 @@ CLAIMS = (
             "post-processing (Dwork and Roth 2014, proposition 2.1): mu and rho are functions of the noisy gradients"
         ),
     ),
-    Claim(
+    claim(
         id="bbb_sensitivity",
-        experiment="bbb_mnist",
-        source=SOURCE,
         place="section 3",
         quote="(after gradient clipping etc.) is smaller than C",
         statement=(
@@ -36,10 +34,8 @@ CLAIMS = (
         test=HoldsIn(file="bbb_claims.csv", claim="sensitivity"),
         repair="a row comes or goes instead of being replaced",
     ),
-    Claim(
+    claim(
         id="bbb_classical_sigma",
-        experiment="bbb_mnist",
-        source=SOURCE,
         place="section 3",
         quote=(
             "Therefore by choosing σ to be $\\sqrt{2 \\log \\frac{1.25}{\\delta}} / \\epsilon$, then by property "
@@ -52,39 +48,31 @@ CLAIMS = (
         test=HoldsIn(file="bbb_claims.csv", claim="classical_sigma"),
         repair="epsilon is one of the experiment, 8 at most",
     ),
-    Claim(
+    claim(
         id="bbb_epochs_only",
-        experiment="bbb_mnist",
-        source=SOURCE,
         place="section 3",
         quote="For each epoch, there is only 1 batch which will result in potentially different update of parameters",
         statement="a row that is replaced changes at most one release an epoch, given equal releases before",
         test=HoldsIn(file="bbb_claims.csv", claim="epochs_only"),
         proof="algorithm 1: the batches are fixed before the first epoch, so a row is in one batch of each epoch",
     ),
-    Claim(
+    claim(
         id="bbb_advanced_composition",
-        experiment="bbb_mnist",
-        source=SOURCE,
         place="section 3.1",
         quote="the whole algorithm achieves $(O(\\sqrt{T}\\epsilon\\sqrt{1/\\delta}), T\\delta)$ -differential privacy",
         statement="the exact epsilon at T delta is below sqrt(T) epsilon sqrt(1 / delta), with constant 1",
         test=HoldsIn(file="bbb_claims.csv", claim="advanced_composition"),
         proof="advanced composition (Dwork and Roth 2014, theorem 3.20), as sqrt(ln(1 / delta)) <= sqrt(1 / delta)",
     ),
-    Claim(
+    claim(
         id="bbb_same_bound",
-        experiment="bbb_mnist",
-        source=SOURCE,
         place="section 3.2",
         quote="The DP bound for BBB algorithm is the same as that of the noisy SGD algorithm",
         statement="at equal noise the epsilon of the note's scheme is that of DP-SGD, to 5 %",
         test=HoldsIn(file="bbb_claims.csv", claim="same_bound"),
     ),
-    Claim(
+    claim(
         id="bbb_rho_update",
-        experiment="bbb_mnist",
-        source=SOURCE,
         place="algorithm 1",
         quote=(
             "Calculate the noisy overall BP gradient of ... \\Delta_{\\rho_b} = \\bar{g}_b \\frac{\\epsilon}{1 + "
@@ -94,10 +82,8 @@ CLAIMS = (
         test=HoldsIn(file="bbb_claims.csv", claim="rho_update"),
         repair="the gradient of the entropy through the draw is added",
     ),
-    Claim(
+    claim(
         id="bbb_mu_update",
-        experiment="bbb_mnist",
-        source=SOURCE,
         place="algorithm 1",
         quote="Calculate the noisy overall BP gradient of ... \\Delta_{\\mu_b} = \\bar{g}_b + m_b",
         statement="the mean of Delta_mu is the gradient of the objective in mu, here -1, within the margin of 0.1",

@@ -6,7 +6,6 @@ there is nothing for it.
 
 from __future__ import annotations
 
-import logging
 import math
 import re
 from pathlib import Path
@@ -18,8 +17,6 @@ from evaluation.summary import mean_std
 from reports import palette, style
 from reports.contents import Run
 from reports.figure import Figure, half_width
-
-log = logging.getLogger(__name__)
 
 STEM = "bbb_mnist"
 PUBLISHED = Path(__file__).parent / "mnist_classifiers.csv"
@@ -88,7 +85,7 @@ def accuracy(folder: Path, scores: pd.DataFrame) -> Figure | None:
     table[["mean", "sd", "half_width"]] *= 100.0
     private = table[table["budget"].notna()]
     if private.empty:
-        return _skip(name, "no score of a private method")
+        return style.skip(name, "no score of a private method")
     published = pd.read_csv(PUBLISHED, keep_default_na=False)
     with style.canvas(1, 2, panel=4.2) as (figure, axes):
         left, right = axes.flat
@@ -154,7 +151,7 @@ def reliability(folder: Path, path: Path) -> Figure | None:
     name = f"{STEM}_reliability"
     table = _table(path)
     if table.empty:
-        return _skip(name, f"no rows in {path.name}")
+        return style.skip(name, f"no rows in {path.name}")
     rows = []
     for (method, label, budget, k), group in table.groupby(
         ["method", "label", "budget", "bin"], dropna=False, sort=False
@@ -165,7 +162,7 @@ def reliability(folder: Path, path: Path) -> Figure | None:
                      "accuracy": float(weight @ group["accuracy"])})  # fmt: skip
     pooled = pd.DataFrame(rows)
     panels = _panels(pooled)
-    with style.canvas(*_grid(len(panels)), panel=3.0) as (figure, axes):
+    with style.panels(len(panels), 2 if len(panels) == 4 else 3, panel=3.0) as (figure, axes):
         for ax, (title, keys, here) in zip(axes.flat, panels, strict=False):
             ax.plot([0, 1], [0, 1], color=style.LIGHT, linewidth=1.2)
             for key, (words, variant) in keys.items():
@@ -179,7 +176,7 @@ def reliability(folder: Path, path: Path) -> Figure | None:
             ax.set_title(title)
             ax.set_xlabel("confidence")
             ax.set_ylabel("share of right labels")
-        _legend(figure, axes, len(panels))
+        style.legend(figure, style.labels(axes), METHODS)
         style.save(figure, folder / name, pooled)
     return Figure(
         name,
@@ -198,10 +195,10 @@ def curves(folder: Path, path: Path) -> Figure | None:
     name = f"{STEM}_learning_curves"
     table = _table(path)
     if table.empty:
-        return _skip(name, f"no rows in {path.name}")
+        return style.skip(name, f"no rows in {path.name}")
     flat = _of(table, (NOTE, "as printed"))
     panels = _panels(table.drop(flat.index))
-    with style.canvas(*_grid(len(panels)), panel=3.0) as (figure, axes):
+    with style.panels(len(panels), 2 if len(panels) == 4 else 3, panel=3.0) as (figure, axes):
         for ax, (title, keys, here) in zip(axes.flat, panels, strict=False):
             for key, (words, variant) in keys.items():
                 look = palette.look(key[0]).line(variant) | {"linewidth": 0.8, "markersize": 3.4}
@@ -216,7 +213,7 @@ def curves(folder: Path, path: Path) -> Figure | None:
             ax.set_xlabel("epochs")
             ax.set_ylabel("test error (%)")
             _percent_axis(ax)
-        _legend(figure, axes, len(panels))
+        style.legend(figure, style.labels(axes), METHODS)
         style.save(figure, folder / name, table)
     rest = f" Not drawn: the note as printed, never below {100 * flat['test_error'].min():.0f} %." if len(flat) else ""
     return Figure(
@@ -245,12 +242,6 @@ def _panels(table: pd.DataFrame) -> list[tuple[str, dict, pd.DataFrame]]:
     return found + ([("without privacy", FREE, free)] if len(free) else [])
 
 
-def _grid(panels: int) -> tuple[int, int]:
-    """Rows and columns: at most three columns, and no row of one panel under three."""
-    columns = 2 if panels == 4 else min(3, panels)
-    return math.ceil(panels / columns), columns
-
-
 def _of(table: pd.DataFrame, key: tuple[str, str]) -> pd.DataFrame:
     return table[(table["method"] == key[0]) & (table["label"] == key[1])]
 
@@ -271,14 +262,3 @@ def _percent_axis(ax: Any) -> None:
     ticks = coarse if len(coarse) >= 3 else sorted(t for t in COARSE + FINE if low <= t <= high)
     ax.set_yticks(ticks, [f"{t:g}" for t in ticks])
     ax.minorticks_off()
-
-
-def _legend(figure: Any, axes: Any, used: int) -> None:
-    """One legend below all panels; unused panels are hidden."""
-    for ax in list(axes.flat)[used:]:
-        ax.set_visible(False)
-    style.legend(figure, style.labels(axes), METHODS)
-
-
-def _skip(name: str, why: str) -> None:
-    log.info("figure %s is left out: %s", name, why)

@@ -1,15 +1,17 @@
 """Claims of Geumlek, Song & Chaudhuri (2017), Renyi differential privacy mechanisms for posterior sampling."""
 
+from functools import partial
+
 from papers.geumlek2017rdp.budget_claims import AtEveryBudget, NeverWorse
 from reports.claims import Claim, HoldsIn, Method
 
 SOURCE = "geumlek2017rdp"
+families = partial(Claim, experiment="rdp_exponential_family", source=SOURCE)
+logistic = partial(Claim, experiment="rdp_logistic", source=SOURCE)
 
 CLAIMS = (
-    Claim(
+    families(
         id="rdp_asymptotes",
-        experiment="rdp_exponential_family",
-        source=SOURCE,
         place="corollary 1 (figure 1 for r and m)",
         quote="Algorithm 1 achieves (λ, ϵ) -RDP iff $\\lambda > 1$ and $\\lambda < 1 + \\min(\\alpha_0, \\beta_0)$",
         statement=(
@@ -19,19 +21,15 @@ CLAIMS = (
         test=HoldsIn(file="rdp_claims.csv", claim="asymptotes"),
         proof="appendix A.1, proof of theorem A.3, with r Diff or eta0 / m in place of Diff and eta0",
     ),
-    Claim(
+    families(
         id="rdp_reach_zero",
-        experiment="rdp_exponential_family",
-        source=SOURCE,
         place="section 5.1, figure 2 a",
         quote="read off figure 2 a",
         statement="at lambda = 2, below lambda*, both methods reach a KL divergence of zero",
         test=HoldsIn(file="rdp_claims.csv", claim="reach_zero"),
     ),
-    Claim(
+    families(
         id="rdp_stay_away",
-        experiment="rdp_exponential_family",
-        source=SOURCE,
         place="section 5.1, figure 2 b",
         quote="read off figure 2 b",
         statement=(
@@ -39,10 +37,8 @@ CLAIMS = (
         ),
         test=HoldsIn(file="rdp_claims.csv", claim="stay_away"),
     ),
-    Claim(
+    families(
         id="rdp_concentrated_diverges",
-        experiment="rdp_exponential_family",
-        source=SOURCE,
         place="section 5.1, figure 2",
         quote="read off figure 2 a and b",
         statement=(
@@ -53,20 +49,16 @@ CLAIMS = (
             "algorithm 3 at m to 0: Beta(alpha0 / m + k, beta0 / m + n - k) tends to a point mass at the prior mean"
         ),
     ),
-    Claim(
+    families(
         id="rdp_diffused_to_prior",
-        experiment="rdp_exponential_family",
-        source=SOURCE,
         place="section 5.1, figure 2",
         quote="read off figure 2 a and b",
         statement="as epsilon goes to 0 the divergence of the diffused posterior tends to that of the prior",
         test=HoldsIn(file="rdp_claims.csv", claim="diffused_to_prior"),
         proof="algorithm 2 at r = 0: eta' = eta0",
     ),
-    Claim(
+    families(
         id="rdp_corollary_2",
-        experiment="rdp_exponential_family",
-        source=SOURCE,
         place="corollary 2",
         quote=(
             "is therefore equivalent to the maximum of $D_\\lambda(p(\\theta|\\eta_P)||p(\\theta|\\eta_Q))$ where "
@@ -76,10 +68,8 @@ CLAIMS = (
         test=HoldsIn(file="rdp_claims.csv", claim="corollary_2"),
         repair="the pairs are only those that data sets can have",
     ),
-    Claim(
+    families(
         id="rdp_theorem_16",
-        experiment="rdp_exponential_family",
-        source=SOURCE,
         place="theorem 16",
         quote=(
             "then sampling with posterior in (17) satisfies $(\\lambda, \\frac{2c^2 B^2}{n\\beta} \\lambda)$ -RDP"
@@ -89,10 +79,8 @@ CLAIMS = (
         test=HoldsIn(file="rdp_claims.csv", claim="theorem_16"),
         proof="appendix A.4.1 (log-Sobolev inequality and Herbst's argument)",
     ),
-    Claim(
+    families(
         id="rdp_theorem_18",
-        experiment="rdp_exponential_family",
-        source=SOURCE,
         place="theorem 18",
         quote=(
             "there exists λ_0 , such that for any $\\lambda > \\lambda_0$ , λ -Rényi Divergence between "
@@ -106,10 +94,8 @@ CLAIMS = (
             "tau^2 / 2, the bound, and a term that is not negative"
         ),
     ),
-    Claim(
+    families(
         id="rdp_crossing",
-        experiment="rdp_exponential_family",
-        source=SOURCE,
         place="section 5.2, Achievable Privacy Levels",
         quote="achieves ϵ -DP with $\\epsilon = \\frac{4c^2\\rho}{\\beta}$",
         statement=(
@@ -119,10 +105,8 @@ CLAIMS = (
         test=HoldsIn(file="rdp_claims.csv", claim="crossing"),
         proof="the ratio of the two guarantees is lambda rho / (2 n)",
     ),
-    Claim(
+    logistic(
         id="rdp_glm_beats_ops",
-        experiment="rdp_logistic",
-        source=SOURCE,
         place="section 5.2, figure 3 (test error) and appendix A.5, figure 6 (test log-likelihood)",
         quote="read off figure 3 and figure 6",
         statement=(
@@ -137,10 +121,8 @@ CLAIMS = (
             quantifier="all",
         ),
     ),
-    Claim(
+    logistic(
         id="rdp_glm_diffused_error",
-        experiment="rdp_logistic",
-        source=SOURCE,
         place="section 5.2, figure 3",
         quote="read off figure 3",
         statement="the test error of algorithm 6 is nowhere above that of algorithm 5 by more than the margin",
@@ -148,10 +130,8 @@ CLAIMS = (
             "posterior_sampling_glm_diffused", "posterior_sampling_glm_concentrated", metrics=("test_error",)
         ),
     ),
-    Claim(
+    logistic(
         id="rdp_glm_diffused_likelihood",
-        experiment="rdp_logistic",
-        source=SOURCE,
         place="appendix A.5, figure 6",
         quote="read off figure 6",
         statement=(

@@ -6,7 +6,6 @@ out where there is nothing for it.
 
 from __future__ import annotations
 
-import logging
 import math
 import re
 from pathlib import Path
@@ -21,8 +20,6 @@ from reports import palette, style
 from reports.contents import Run
 from reports.figure import Figure, half_width
 from reports.tables import dataset_title
-
-log = logging.getLogger(__name__)
 
 SOURCE = "geumlek2017rdp"
 #: method -> words; in the one order of methods.
@@ -74,7 +71,7 @@ def curves(folder: Path, path: Path, chosen: dict[str, Any]) -> Figure | None:
     """Figure 1: Renyi divergence that one draw costs against the order, for each r (diffused) or m (concentrated)."""
     name = f"{SOURCE}_figure1"
     if not path.is_file():
-        return _skip(name, f"no {path.name}")
+        return style.skip(name, f"no {path.name}")
     table = pd.read_csv(path)
     drawn = table[table["kind"] == "curve"]
     top = 1.0
@@ -108,7 +105,7 @@ def divergence(folder: Path, path: Path, chosen: dict[str, Any]) -> Figure | Non
     """Figure 2 a, b: KL divergence of the posterior from the distribution of the release against epsilon."""
     name = f"{SOURCE}_figure2ab"
     if not path.is_file():
-        return _skip(name, f"no {path.name}")
+        return style.skip(name, f"no {path.name}")
     table = pd.read_csv(path, keep_default_na=False)
     orders = sorted(table["order"].unique())
     methods: dict[str, str] = {}
@@ -146,14 +143,11 @@ def heldout(folder: Path, path: Path, chosen: dict[str, Any]) -> Figure | None:
     """Figure 2 c, d and the appendix: minus log-likelihood of held-out trials against epsilon, exact and simulated."""
     name = f"{SOURCE}_figure2cd"
     if not path.is_file():
-        return _skip(name, f"no {path.name}")
+        return style.skip(name, f"no {path.name}")
     table = pd.read_csv(path, keep_default_na=False)
     panels = list(table[["prior", "rho", "order"]].drop_duplicates().itertuples(index=False, name=None))
-    columns = 3
     methods: dict[str, str] = {}
-    with style.canvas(math.ceil(len(panels) / columns), columns, panel=3.0) as (figure, axes):
-        for ax in list(axes.flat)[len(panels) :]:
-            ax.set_visible(False)  # fmt: skip
+    with style.panels(len(panels), panel=3.0) as (figure, axes):
         for ax, (prior, rho, order) in zip(axes.flat, panels, strict=False):
             here = table[(table["prior"] == prior) & (table["rho"] == rho) & (table["order"] == order)]
             for method, words in FAMILY.items():
@@ -210,7 +204,7 @@ def logistic(folder: Path, name: str, scores: pd.DataFrame, metric: str, label: 
                      "half_width": half_width(sd, n, overlap("thirds"))})  # fmt: skip
     table = pd.DataFrame(rows)
     if table.empty or table["order"].isna().all():
-        return _skip(name, "no score")
+        return style.skip(name, "no score")
     sets = list(dict.fromkeys(table["dataset"]))
     orders = sorted(table["order"].dropna().unique())
     with style.canvas(len(orders), len(sets), panel=2.7 if len(orders) > 1 else 3.4) as (figure, axes):
@@ -260,7 +254,3 @@ def _finite(table: pd.DataFrame, column: str) -> pd.DataFrame:
     """The rows whose ``column`` is a finite number, that and epsilon as numbers."""
     numbers = table.assign(**{c: pd.to_numeric(table[c], errors="coerce") for c in (column, "epsilon")})
     return numbers[numbers[column].map(math.isfinite) & numbers["epsilon"].map(math.isfinite)]
-
-
-def _skip(name: str, why: str) -> None:
-    log.info("figure %s is left out: %s", name, why)

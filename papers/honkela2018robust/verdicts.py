@@ -67,8 +67,8 @@ def columns(cell: dict, row: dict, found: Verdict) -> dict:
 
 
 def shown(key: tuple[str, ...], row: dict) -> np.ndarray | None:
-    """Our runs of the corrected reading. Of the authors' code, means for random choices of the streams, from a stream
-    that the number names."""
+    """Our runs of the corrected reading. For the authors' code, these are means for random choices of the streams,
+    from a stream that the number names."""
     values = values_of(row)
     if key[-1] == "corrected":
         return values[:, 0]

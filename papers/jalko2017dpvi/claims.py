@@ -25,7 +25,7 @@ Found = list[tuple[str, float, float, int]]
 
 @dataclass(frozen=True)
 class Tables:
-    """accuracies: :func:`papers.jalko2017dpvi.tables.accuracies`; sgld: the check of that name; ledger: the table."""
+    """The tables that claims read: ``tables.accuracies``, the check ``sgld``, and the ledger."""
 
     accuracies: pd.DataFrame
     sgld: pd.DataFrame

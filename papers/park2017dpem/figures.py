@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,6 @@ from reports import palette, style
 from reports.contents import Run
 from reports.figure import Figure, half_width
 from reports.tables import method_title
-
-log = logging.getLogger(__name__)
 
 
 def build(run: Run) -> list[Figure]:
@@ -29,8 +26,7 @@ def life_science(folder: Path, config: dict[str, Any], scores: pd.DataFrame) -> 
     name = config["experiment"]
     ok = scores[(scores["status"] == "ok") & (scores["metric"] == "test_log_likelihood")]
     if ok.empty:
-        log.info("figure %s is left out: no score", name)
-        return None
+        return style.skip(name, "no score")
     series: dict[str, list[tuple[float, np.ndarray]]] = {}
     plain: dict[str, np.ndarray] = {}
     for (method, setting), group in ok.groupby(["method", "setting"], sort=False):

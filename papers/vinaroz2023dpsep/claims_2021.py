@@ -1,25 +1,25 @@
 """Claims of the first version of DP-SEP (Vinaroz & Park 2021); most are in the second as well."""
 
+from functools import partial
+
 from papers.vinaroz2023dpsep.claim_tests import Closer, Larger
 from reports.claims import Better, Claim, HoldsIn, Method, NotTestable, NotWorse, own
 
 SOURCE = "vinaroz2021dpsep"
+mixture = partial(Claim, experiment="dpsep_mixture", source=SOURCE)
+uci = partial(Claim, experiment="dpsep_uci", source=SOURCE)
 
 CLAIMS = (
-    Claim(
+    mixture(
         id="v1_mog_not_separated",
-        experiment="dpsep_mixture",
-        source=SOURCE,
         place="section 6.1",
         quote="for a restrictive privacy regime ... the clusters obtained by DP-SEP are not well separated",
         statement="at epsilon = 1 DP-SEP assigns more points to a wrong cluster than SEP, by more than the margin",
         test=Larger(Method("dp_sep", setting="epsilon=1"), "sep", tables=("1",), metric="label_error", by_margin=True),
         same_as="mog_not_separated",
     ),
-    Claim(
+    mixture(
         id="v1_mog_approaches_nonprivate",
-        experiment="dpsep_mixture",
-        source=SOURCE,
         place="section 6.1",
         quote=(
             "as we increase the privacy loss, the performance of DP-SEP gets closer to the non-private ones "
@@ -29,30 +29,24 @@ CLAIMS = (
         test=Closer("dp_sep", tables=("1",), along="epsilon", metric="fnorm"),
         same_as="mog_approaches_nonprivate",
     ),
-    Claim(
+    mixture(
         id="v1_mog_higher_uncertainty",
-        experiment="dpsep_mixture",
-        source=SOURCE,
         place="section 6.1",
         quote="The posterior from DP-SEP exhibits a higher uncertainty than the other non-private methods",
         statement="the posterior standard deviation of DP-SEP is larger than that of SEP and of EP at every epsilon",
         test=Larger("dp_sep", ("sep", own("ep")), tables=("1",), metric="posterior_sd"),
         same_as="mog_higher_uncertainty",
     ),
-    Claim(
+    mixture(
         id="v1_mog_tradeoff_poor",
-        experiment="dpsep_mixture",
-        source=SOURCE,
         place="section 6.1",
         quote="the privacy-accuracy trade-off measured in terms of F-norm and KL divergence proxy is poor",
         statement="the F-norm of DP-SEP is larger than that of SEP at every epsilon, by more than the margin",
         test=Larger("dp_sep", "sep", tables=("1",), metric="fnorm_average", by_margin=True),
         same_as="mog_tradeoff_poor",
     ),
-    Claim(
+    uci(
         id="v1_tradeoff_not_poor_large_data",
-        experiment="dpsep_uci",
-        source=SOURCE,
         place="section 6.1, last sentence",
         quote="However, in the next experiment with large datasets, this is not the case",
         statement=(
@@ -61,10 +55,8 @@ CLAIMS = (
         test=NotWorse("dp_sep", "sep", tables=("2", "3")),
         same_as="tradeoff_not_poor_large_data",
     ),
-    Claim(
+    uci(
         id="v1_adf_poor_uncertainty",
-        experiment="dpsep_uci",
-        source=SOURCE,
         place="section 6.2",
         quote=(
             "ADF is a simpler version of EP which only maintains a global approximation in memory but also "
@@ -73,10 +65,8 @@ CLAIMS = (
         statement="not tested",
         test=NotTestable(why="the sentence does not say with what the poor estimates are compared"),
     ),
-    Claim(
+    uci(
         id="v1_dp_sep_comparable_to_sep",
-        experiment="dpsep_uci",
-        source=SOURCE,
         place="section 6.2",
         quote="The results show that DP-SEP performance over the different datasets is comparable to SEP",
         statement=(
@@ -85,30 +75,24 @@ CLAIMS = (
         test=NotWorse("dp_sep", "sep", tables=("2", "3")),
         same_as="dp_sep_comparable_to_sep",
     ),
-    Claim(
+    uci(
         id="v1_dp_sep_better_on_kin8nm",
-        experiment="dpsep_uci",
-        source=SOURCE,
         place="section 6.2",
         quote="and even better in some cases as for Kin8nm",
         statement="DP-SEP has the better RMSE and test log-likelihood on Kin8nm",
         test=Better("dp_sep", "sep", tables=("2", "3"), datasets=("kin8nm",), quantifier="all"),
         same_as="dp_sep_better_on_kin8nm",
     ),
-    Claim(
+    uci(
         id="v1_clipping_reduces_rmse",
-        experiment="dpsep_uci",
-        source=SOURCE,
         place="section 6.2",
         quote="has a positive effect on the original algorithm and reduces the test averaged RMSE in most cases",
         statement="SEP clipped has the lower RMSE on more than half of the data sets",
         test=Better("clipped_sep", "sep", tables=("2",), quantifier="most"),
         same_as="clipping_reduces_rmse",
     ),
-    Claim(
+    uci(
         id="v1_clipping_regularises",
-        experiment="dpsep_uci",
-        source=SOURCE,
         place="section 6.2",
         quote=(
             "This seems to indicate that clipping acts as a regularizer (or a constraint) for the posterior "
@@ -118,10 +102,8 @@ CLAIMS = (
         test=NotTestable(why="no score measures how concentrated a posterior is"),
         same_as="clipping_regularises",
     ),
-    Claim(
+    mixture(
         id="v1_mog_higher_uncertainty_conclusion",
-        experiment="dpsep_mixture",
-        source=SOURCE,
         place="section 7",
         quote=(
             "DP-SEP produces approximate posterior estimates that present higher uncertainty than those "
@@ -131,20 +113,16 @@ CLAIMS = (
         test=Larger("dp_sep", ("sep", own("ep")), tables=("1",), metric="posterior_sd"),
         same_as="mog_higher_uncertainty",
     ),
-    Claim(
+    mixture(
         id="v1_mog_relaxing_privacy_helps",
-        experiment="dpsep_mixture",
-        source=SOURCE,
         place="section 7",
         quote="relaxing the privacy constraints improves the private posterior approximates",
         statement="the F-norm falls with each step up in epsilon",
         test=Closer("dp_sep", tables=("1",), along="epsilon", metric="fnorm"),
         same_as="mog_approaches_nonprivate",
     ),
-    Claim(
+    uci(
         id="v1_dp_sep_often_better_than_sep",
-        experiment="dpsep_uci",
-        source=SOURCE,
         place="section 7",
         quote="DP-SEP often yields the posterior approximates that are better than those by SEP",
         statement=(
@@ -154,10 +132,8 @@ CLAIMS = (
         test=Better("dp_sep", "sep", tables=("2", "3"), quantifier="often"),
         same_as="dp_sep_often_better_than_sep",
     ),
-    Claim(
+    mixture(
         id="v1_kl_bound_holds",
-        experiment="dpsep_mixture",
-        source=SOURCE,
         place="theorem 4.1, equation 5",
         quote="the probability that the KL divergence between the two is bounded by",
         statement=(
@@ -167,10 +143,8 @@ CLAIMS = (
         test=HoldsIn(file="kl_bound_claims.csv", claim="v1_bound_holds"),
         repair="the noise is small against Sigma_q, as the proof needs, and Sigma_q is fixed",
     ),
-    Claim(
+    mixture(
         id="v1_kl_scales",
-        experiment="dpsep_mixture",
-        source=SOURCE,
         place="section 4",
         quote="the divergence between the private posterior and nonprivate posterior distributions scales with 1/N",
         statement=(
@@ -180,10 +154,8 @@ CLAIMS = (
         test=HoldsIn(file="kl_bound_claims.csv", claim="v1_scales_1_over_n"),
         repair="the noise is small against Sigma_q, as the proof needs, and Sigma_q is fixed",
     ),
-    Claim(
+    mixture(
         id="v1_kl_uncertainty",
-        experiment="dpsep_mixture",
-        source=SOURCE,
         place="section 4",
         quote=(
             "when the non-private posterior has a large uncertainty (the inverse matrix will have a small "

@@ -5,7 +5,6 @@ Each is drawn from fits, scores and tables that are there, and left out where th
 
 from __future__ import annotations
 
-import logging
 import math
 from pathlib import Path
 from typing import Any
@@ -16,11 +15,12 @@ from scipy.stats import chi2
 
 from evaluation.metrics import METRICS
 from evaluation.mixture import greedy_match
-from reports import palette, style
+from evaluation.summary import values_by
+from reports import palette, published, style
 from reports.figure import Figure
 from reports.published import SOURCE_TITLES
-
-log = logging.getLogger(__name__)
+from reports.tables import row_title
+from reports.verdicts import answers_of, ours_of
 
 #: data seed of the paper's figure: replicate 59 of the released distribution
 #: (``datasets.mixture_of_gaussians_released``).
@@ -79,7 +79,7 @@ def clusters(folder: Path, source: str, scores: pd.DataFrame, fits: Path, data: 
     posteriors = _posteriors(scores, fits)
     panels = [p for p in PANELS[source] if p[1] is None or p[1:] in posteriors]
     if len(panels) < 2 or not table.is_file():
-        return _skip(name, f"no fit of data seed {SEED} on {RELEASED}")
+        return style.skip(name, f"no fit of data seed {SEED} on {RELEASED}")
     import datasets
     from datasets.protocols.replicates import split
     from models.mixture_of_gaussians import MixtureOfGaussians, posterior_given_labels
@@ -90,8 +90,7 @@ def clusters(folder: Path, source: str, scores: pd.DataFrame, fits: Path, data: 
     noise = float(next(iter(posteriors.values()))["noise_sd"]) if posteriors else 0.5
     truth = posterior_given_labels(MixtureOfGaussians(int(labels.max()) + 1, noise), x, labels)
     rows: list[dict[str, Any]] = []
-    lines = math.ceil(len(panels) / 3)
-    with style.canvas(lines, 3, panel=2.3) as (figure, axes):
+    with style.panels(len(panels), panel=2.3) as (figure, axes):
         limits = np.quantile(x[:, :2], [0.0, 1.0], axis=0) + np.array([[-1.0], [1.0]])
         for ax, (heading, method, setting) in zip(axes.flat, panels, strict=False):
             if method is None:
@@ -117,8 +116,6 @@ def clusters(folder: Path, source: str, scores: pd.DataFrame, fits: Path, data: 
             ax.set_xlabel("x1 (data units)", fontsize=7.5)
             ax.set_ylabel("x2 (data units)", fontsize=7.5)
             ax.grid(False)
-        for ax in axes.flat[len(panels) :]:
-            ax.set_visible(False)
         style.save(figure, folder / name, pd.DataFrame(rows))
     return Figure(
         name,
@@ -176,16 +173,7 @@ def errors(folder: Path, config: dict[str, Any], verdicts: pd.DataFrame, scores:
     rows = rows[np.isfinite(rows["mean"].astype(float))] if len(rows) else rows
     if rows.empty:
         return None
-    from reports.tables import row_title
-    from reports.verdicts import answers_of, ours_of
-
-    runs: dict[tuple[str, str], list[float]] = {}
-    ok = scores[scores["status"] == "ok"]
-    for cell, metric, value in zip(ok["cell"], ok["metric"], ok["value"], strict=True):
-        runs.setdefault((cell, metric), []).append(float(value))
-    from reports import published as published_numbers
-
-    numbers = published_numbers.load()
+    runs, numbers = values_by(scores, "cell", "metric"), published.load()
     metrics = ["fnorm_mean", "fnorm_covariance"]
     columns = list(dict.fromkeys(zip(rows["method"], rows["setting"], strict=True)))
     columns.sort(key=lambda c: palette.place(c[0])[:2])
@@ -198,7 +186,7 @@ def errors(folder: Path, config: dict[str, Any], verdicts: pd.DataFrame, scores:
                 for r in part.to_dict("records"):
                     answer = next(a for a in answers_of(config, r | {"same_as": ""}, numbers)
                                   if a["reading"] == r["reading"] and a["headline"])  # fmt: skip
-                    values = np.array(runs[r["cell"], ours_of(r, answer)[1]])
+                    values = np.array([*runs[r["cell"], ours_of(r, answer)[1]].values()])
                     colour, _ = style.READING[r["reading"]]
                     at = k + (list(style.READING).index(r["reading"]) - 1) * 0.26
                     low, q1, q2, q3, high = np.quantile(values, [0.05, 0.25, 0.5, 0.75, 0.95])
@@ -237,7 +225,7 @@ def theorem(folder: Path, path: Path) -> Figure | None:
     """Expected KL divergence, the printed bound and the corrected one against the number of rows."""
     name = "kl_bound"
     if not path.is_file():
-        return _skip(name, f"no {path.name}")
+        return style.skip(name, f"no {path.name}")
     table = pd.read_csv(path)
     rows = []
     lines = (
@@ -276,7 +264,3 @@ def theorem(folder: Path, path: Path) -> Figure | None:
         "divergence. Dashed: the printed bound at the smallest M with a positive probability (nothing is drawn where "
         "its h is not positive and the bound means nothing). Dotted: bounds that are proved (kl_bound.py).",
     )
-
-
-def _skip(name: str, why: str) -> None:
-    log.info("figure %s is left out: %s", name, why)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 from pathlib import Path
 from typing import Any
@@ -18,8 +17,6 @@ from reports.config import READING_TITLES
 from reports.figure import Figure, half_width
 from reports.published import METHOD_TITLES
 from reports.tables import dataset_title, method_title, natural
-
-log = logging.getLogger(__name__)
 
 SOURCE = "vinaroz2023dpsep"
 COLUMNS = ("ep", "sep", "clipped_sep", "dp_sep", "vi", "dp_vi")
@@ -55,12 +52,11 @@ def rmse(folder: Path, config: dict, verdicts: pd.DataFrame, scores: pd.DataFram
     ours = rows[np.isfinite(rows["mean"].astype(float))]
     sets = [d for d in dict.fromkeys(rows["dataset"]) if d in set(ours["dataset"])]
     if not sets:
-        return _skip(name, config, "no score for table 3")
+        return style.skip(name, "no score for table 3")
     lines = _means(scores, "rmse")
     lines = lines[lines["method"].isin(BASELINES)]
     data = []
-    across = min(3, len(sets))
-    with style.canvas(math.ceil(len(sets) / across), across) as (figure, axes):
+    with style.panels(len(sets)) as (figure, axes):
         for ax, d in zip(axes.flat, sets, strict=False):
             here, panel = rows[rows["dataset"] == d], []
             for k, method in enumerate(COLUMNS):
@@ -79,7 +75,7 @@ def rmse(folder: Path, config: dict, verdicts: pd.DataFrame, scores: pd.DataFram
             ax.set_xticks(range(len(COLUMNS)), [METHOD_TITLES[m] for m in COLUMNS], rotation=35, ha="right")
             ax.set_ylabel(f"test RMSE{_unit(d)}")
             _scale(ax, *_reached(panel))
-        _finish(figure, axes, len(sets), [*_marks(ours), *_baseline_marks()])
+        _legend(figure, [*_marks(ours), *_baseline_marks()])
         style.save(figure, folder / name, pd.DataFrame(data))
     return Figure(
         name,
@@ -99,7 +95,7 @@ def clip(folder: Path, config: dict, verdicts: pd.DataFrame, scores: pd.DataFram
     scored = {d for _, _, r in kept for d in r.loc[np.isfinite(r["mean"].astype(float)), "dataset"]}
     sets = [d for d in dict.fromkeys(d for _, _, r in kept for d in r["dataset"]) if d in scored]
     if not sets:
-        return _skip(name, config, "no score for tables 8 and 9")
+        return style.skip(name, "no score for tables 8 and 9")
     data = []
     # Data sets go down and the two metrics across: six small rows stay readable at the width of a page.
     with style.canvas(len(sets), 2, panel=2.0) as (figure, axes):
@@ -120,7 +116,7 @@ def clip(folder: Path, config: dict, verdicts: pd.DataFrame, scores: pd.DataFram
                 ax.set_title(dataset_title(d))
                 _scale(ax, *_reached(panel))
         used = pd.concat([r[np.isfinite(r["mean"].astype(float))] for _, _, r in kept])
-        _finish(figure, axes, 2 * len(sets), _marks(used))
+        _legend(figure, _marks(used))
         style.save(figure, folder / name, pd.DataFrame(data))
     return Figure(
         name,
@@ -139,7 +135,7 @@ def corrected_curve(folder: Path, config: dict, verdicts: pd.DataFrame, scores: 
     grid = [{**r, "at": at} for r in cells.to_dict("records") if len(at := settings_of(r["setting"])) == 2]
     keys = {tuple(r["at"]) for r in grid}
     if len(keys) != 1:
-        return _skip(name, config, "no score with two settings in its label")
+        return style.skip(name, "no score with two settings in its label")
     along, apart = sorted(keys.pop(), key=lambda k: -len({r["at"][k] for r in grid}))
     series = sorted({r["at"][apart] for r in grid})
     sets = list(dict.fromkeys(r["dataset"] for r in grid))
@@ -190,7 +186,7 @@ def corrected_curve(folder: Path, config: dict, verdicts: pd.DataFrame, scores: 
 
 
 def settings_of(label: str) -> dict[str, float]:
-    """``damping=0.01;clip=1`` as numbers; empty if a part is not ``name=number``."""
+    """The numbers of ``damping=0.01;clip=1`` by name. Empty if a part is not ``name=number``."""
     out = {}
     for part in label.split(";"):
         key, _, value = part.partition("=")
@@ -325,9 +321,7 @@ def _baseline_marks() -> list[Any]:
     return [Line2D([], [], linewidth=1.1, label=method_title(m), **_level(m)) for m in BASELINES]
 
 
-def _finish(figure, axes, used: int, handles: list[Any]) -> None:
-    for ax in axes.flat[used:]:
-        ax.set_visible(False)
+def _legend(figure, handles: list[Any]) -> None:
     style.legend(figure, {h.get_label(): h for h in handles})
 
 
@@ -335,7 +329,3 @@ def _level(method: str) -> dict[str, Any]:
     """Look of a method without privacy that is one level in a panel."""
     look = palette.look(method)
     return {"color": look.colour, "linestyle": look.dashes}
-
-
-def _skip(name: str, config: dict[str, Any], why: str) -> None:
-    log.info("figure %s of %s is left out: %s", name, config["experiment"], why)

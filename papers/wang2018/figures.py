@@ -3,7 +3,6 @@ picture."""
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 
 import numpy as np
@@ -46,13 +45,11 @@ def errors(frame: pd.DataFrame, methods: list[str], stem: Path, title: str) -> l
     parts = [names[start : start + per] for start in range(0, len(names), per)]
     for part, shown in enumerate(parts):
         path = stem.with_name(f"{stem.name}_{part + 1}")
-        with style.canvas(math.ceil(len(shown) / PANELS[1]), PANELS[1], panel=2.1) as (figure, axes):
+        with style.panels(len(shown), PANELS[1], panel=2.1) as (figure, axes):
             for ax, name in zip(axes.flat, shown, strict=False):
                 rows = frame[frame["dataset"] == name]
                 _panel(ax, rows, methods)
                 ax.set_title(f"{name} (published alone)" if rows["median"].isna().any() else name)
-            for ax in axes.flat[len(shown) :]:
-                ax.set_visible(False)
             for ax in axes.flat[max(0, len(shown) - PANELS[1]) : len(shown)]:
                 ax.set_xlabel("claimed epsilon (delta = 1e-6)")
             for ax in axes[:, 0]:

@@ -18,6 +18,7 @@ from typing import Any
 
 import pandas as pd
 
+from evaluation.summary import values_by
 from reports import published as published_numbers
 from reports.config import ReportError
 from reports.ledger import ANSWER, TOTAL
@@ -106,13 +107,11 @@ class Data:
         self.cost: dict[tuple, tuple[float, float]] = {} if ledger is None else _costs(scores, ledger)
         self.config, self.numbers, self.records = config, numbers, numbers.to_dict("records")
         self._answers: dict[tuple, list[dict[str, Any]]] = {}
-        self.values: dict[tuple, dict[str, float]] = {}
+        cell = ["dataset", "protocol", "method", "setting"]
+        self.values = values_by(scores, *cell, "metric")
         self.status: dict[tuple, dict[str, str]] = {}
-        fields = ("dataset", "protocol", "method", "setting", "split", "metric", "value", "status")
-        for d, p, m, s, split, metric, value, status in zip(*(scores[f] for f in fields), strict=True):
-            self.status.setdefault((d, p, m, s), {})[split] = status
-            if status == "ok":
-                self.values.setdefault((d, p, m, s, metric), {})[split] = float(value)
+        for *key, split, status in scores[[*cell, "split", "status"]].drop_duplicates().to_numpy():
+            self.status.setdefault(tuple(key), {})[split] = status
 
     def answers(self, row: dict[str, Any]) -> list[dict[str, Any]]:
         key = tuple(row[k] for k in published_numbers.KEY)

@@ -18,7 +18,7 @@ from typing import Any
 
 import pandas as pd
 
-from reports import published as published_numbers
+from reports import published
 from reports.claims.judging import decide
 from reports.claims.record import COLUMNS, UNTESTED, Claim, Context, Data, HoldsIn, Outcome
 from reports.config import READINGS, ReportError
@@ -49,7 +49,6 @@ def evaluate(
     config: dict[str, Any],
     scores: pd.DataFrame,
     claims: Iterable[Claim] | None = None,
-    published: pd.DataFrame | None = None,
     findings: pd.DataFrame | None = None,
     extra: Path | None = None,
     ledger: pd.DataFrame | None = None,
@@ -63,10 +62,9 @@ def evaluate(
     readings are private. If it is None, every reading counts as private. A finding is attached if its index row names
     the method ``claim:<id>``.
     """
-    numbers = published_numbers.load() if published is None else published
     index = (read_findings() if findings is None else findings).to_dict("records")
     index = [f for f in index if f["method"].startswith("claim:")]
-    data = Data(config, scores[scores["experiment"] == config["experiment"]], numbers, extra, ledger)
+    data = Data(config, scores[scores["experiment"] == config["experiment"]], published.load(), extra, ledger)
     sources = config["sources"]
     mine = [
         c
@@ -178,13 +176,12 @@ def _read(path: Path) -> tuple:
 
 
 def _claim_at(folder: Path, error: BaseException) -> str:
-    """The id of the call ``Claim(...)``, in a file of the folder, in which the error arose; "" if there is none."""
+    """The ``id`` of the call, in a file of the folder, in which the error arose; "" if there is none."""
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         if (path := Path(frame.filename)).parent != folder or frame.lineno is None:
             continue
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if not isinstance(node, ast.Call) or ast.unparse(node.func) != "Claim":
-                continue
+        calls = (n for n in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(n, ast.Call))
+        for node in calls:
             ids = [k.value for k in node.keywords if k.arg == "id"]
             if node.lineno <= frame.lineno <= (node.end_lineno or 0) and ids and isinstance(ids[0], ast.Constant):
                 return str(ids[0].value)

@@ -8,7 +8,6 @@ The site is in DIR itself (``DIR/index.html``); ``DIR/downloads`` and ``DIR/chec
 
 from __future__ import annotations
 
-import json
 import sys
 import tempfile
 from pathlib import Path
@@ -19,9 +18,9 @@ import pandas as pd
 from reports import build, reference, site
 from reports.claims import load as load_claims
 from reports.config import SCALES, ReportError
-from reports.config import load as load_config
 from workflow import cli, committed
 from workflow import papers as homes
+from workflow.experiments import load as load_config
 
 _NUMBERS = ("mean", "std", "difference", "low", "high", "p", "detectable", "median")
 
@@ -61,22 +60,10 @@ def from_reference(work: Path, drawn: bool = True) -> site.Content:
         for path in sorted(home.glob("*.csv")):
             if path.name != committed.RUNS:  # each home has one, and no page shows it
                 (extra / path.name).symlink_to(path)
-    path = reference.FOLDER / "manifest.json"
-    manifest = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    empty = work / "none"
-    empty.mkdir()
-    content = build.collect(
-        pairs,
-        empty,
-        empty,
-        work,
-        "full",
-        manifest,
-        extra=extra,
-        known=known(),
-        drawn=drawn,
-        origin=_origin(manifest),
-    )
+    if (path := reference.FOLDER / "manifest.json").is_file():
+        (work / path.name).symlink_to(path)
+    origin = _origin(build.manifest_of(work))
+    content = build.collect(pairs, work, work, "full", known=known(), drawn=drawn, origin=origin)
     assert content is not None
     return content
 

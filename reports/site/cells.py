@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from evaluation.summary import values_by
 from methods import contract
 from reports.config import READING_TITLES, READINGS, ReportError
 from reports.published import KEY
@@ -245,15 +246,12 @@ class _Runs:
     def __init__(self, part: Part, ledger: pd.DataFrame):
         wanted = {c for c in part.verdicts["cell"] if c}
         self.own = part.runs
-        self.values: dict[tuple[str, str], list[float]] = {}
+        self.values: dict[tuple[str, ...], dict[str, float]] = {}
         self.seeds: dict[str, list[str]] = {}
         self.facts: dict[str, Mapping[str, str]] = {}
         if part.scores is not None:
             mine = part.scores[part.scores["cell"].isin(wanted)]
-            ok = mine[mine["status"] == "ok"]
-            wide = zip(ok["cell"], ok["metric"], ok["value"], strict=True)
-            for cell, metric, value in wide:
-                self.values.setdefault((cell, metric), []).append(float(value))
+            self.values = values_by(mine, "cell", "metric")
             self.seeds = {c: list(dict.fromkeys(filter(None, s))) for c, s in mine.groupby("cell")["seed"]}
             spent = mine.loc[mine["epsilon"] != "", ["cell", "epsilon", "delta", "relation", "accountant"]]
             spent = spent.assign(size=pd.to_numeric(spent["epsilon"]))
@@ -273,7 +271,7 @@ class _Runs:
     def of(self, row: Mapping[str, Any]) -> Sequence[float]:
         """The runs of one of our numbers, in the unit that is compared."""
         stored = self.own.get((*(row[k] for k in KEY), row["reading"]), ())
-        return stored if len(stored) else self.values.get((row["cell"], row["metric"]), ())
+        return stored if len(stored) else [*self.values.get((row["cell"], row["metric"]), {}).values()]
 
     def settings(self, row: Mapping[str, Any]) -> str:
         """The settings of the configuration that differ from the method's defaults, for that data set."""

@@ -26,9 +26,9 @@ _WORDS = ["p_kind", "verdict", "finding", "headline", "reason"]
 _NUMBERS = ["mean", "std", "n", "difference", "low", "high", "p", "detectable"]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Part:
-    """The content of the pages of one paper, or of an experiment without a paper.
+    """The content of the pages of one paper, or of an experiment without a paper. ``reports.build`` fills it.
 
     ``verdicts``: from :func:`verdicts_of`.
     ``scores``: tidy rows of its runs, for the strips, or None.
@@ -44,15 +44,15 @@ class Part:
     title: str
     sources: Mapping[str, str]
     rerun: str
-    verdicts: pd.DataFrame
-    claims: pd.DataFrame
-    tables: Sequence[Table] = ()
-    methods: Sequence[Table] = ()
-    privacy: Sequence[Table] = ()
-    datasets: Sequence[Table] = ()
-    figures: Sequence[Figure] = ()
-    findings: Sequence[Finding] = ()
-    configs: Sequence[Mapping[str, Any]] = ()
+    verdicts: pd.DataFrame = field(default_factory=pd.DataFrame)
+    claims: pd.DataFrame = field(default_factory=pd.DataFrame)
+    tables: list[Table] = field(default_factory=list)
+    methods: list[Table] = field(default_factory=list)
+    privacy: list[Table] = field(default_factory=list)
+    datasets: list[Table] = field(default_factory=list)
+    figures: list[Figure] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    configs: list[Mapping[str, Any]] = field(default_factory=list)
     scores: pd.DataFrame | None = None
     judged: str = ""
     runs: Mapping[tuple[str, ...], Sequence[float]] = field(default_factory=dict)

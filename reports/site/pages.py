@@ -16,7 +16,7 @@ from evaluation.metrics import METRICS
 from reports import ceiling, claims, glossary, palette, pooled, published, scoreboard
 from reports.blocks import Table
 from reports.config import READING_TITLES
-from reports.contents import Advice, AdviceSection
+from reports.contents import ANSWERS, Advice, AdviceSection
 from reports.findings import Finding
 from reports.site import paper_page
 from reports.site.cells import Cell
@@ -353,7 +353,7 @@ def _which(advice: Advice | None, content: Content, known: dict[str, str]) -> It
         return
     page.say(f"{REGRET} {ADVISE}")
     for section in advice.sections:
-        page.say(f"**[{plain(section.title)}](which-method/{section.id}.md).** {section.text}")
+        _take(page, section, f"**[{plain(section.title)}](which-method/{section.id}.md).**")
     page.heading("How the winner is found")
     for note in advice.notes:
         page.say("* " + plain(note))
@@ -371,14 +371,30 @@ def _which(advice: Advice | None, content: Content, known: dict[str, str]) -> It
     yield from below
 
 
+def _take(page: Document, section: AdviceSection, head: str) -> None:
+    """The recommendation: a table with a row per epsilon, or the reason why there is none."""
+    if not section.answers:
+        page.say(f"{head} {section.text}")
+        return
+    rows, columns, said = section.answers, ANSWERS, [head]
+    if any(" or " in row[1] for row in rows):
+        said.append("If several methods are named, the numbers are those of the first.")
+    if not any(row[-1] for row in rows):
+        rows, columns = [row[:-1] for row in rows], ANSWERS[:-1]
+        said.append("The answers survive leaving out any one table.")
+    page.say(" ".join(said))
+    page.part("frame", columns=columns, rows=rows, label=f"What to take: {section.title}")
+
+
 def _task(section: AdviceSection, content: Content, known: dict[str, str]) -> Document:
     """One table, one figure and three short paragraphs."""
     page = Document(f"which-method/{section.id}", f"Which method: {section.title}", known)
     page.say(f"All private methods of this task ran on the same tables at the same budgets. {ADVISE}")
-    if "regret" in section.text:
+    if section.answers:
         page.say(REGRET)
     page.part("banner", text=content.banner, loud=content.scale != "full")
-    for word, said in zip(("Take this", "Because", "Limits"), (section.text, *section.sentences), strict=False):
+    _take(page, section, "**Take this.**")
+    for word, said in zip(("Because", "Limits"), section.sentences, strict=False):
         page.say(f"**{word}.** {said}")
     if section.table:
         page.say(section.caption)
@@ -417,12 +433,18 @@ def _task_details(section: AdviceSection, content: Content, known: dict[str, str
 def _privacy(content: Content, known: dict[str, str]) -> Document:
     page = Document("privacy", "Privacy: what an epsilon here means", known)
     page.say((HERE / "templates" / "privacy.md").read_text(encoding="utf-8"))
-    page.heading("Claimed epsilon, and epsilon by the ledger")
-    items = [{"href": f"papers/{p.key}/privacy.html", "text": p.title, "more": ""} for p in content.papers if p.privacy]
+    items = [
+        {"href": f"papers/{p.key}/privacy.html", "text": p.title, "more": paper_page.claims_of_epsilon(p)}
+        for p in content.papers
+        if p.privacy
+    ]
     if items:
+        page.heading("Claimed epsilon, and epsilon by the ledger")
+        page.say(
+            "A claim is that of a method in one reading on one data set. It holds if the epsilon by the ledger of our "
+            "runs is not above it."
+        )
         page.part("linked", items=items)
-    else:
-        page.say("No paper of this report has a table of it.")
     if content.privacy:
         page.heading("What was checked")
     paper_page.tables_of(page, content.privacy)

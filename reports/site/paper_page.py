@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
 from typing import Any
@@ -21,6 +22,13 @@ from reports.site.words import method_title
 from reports.verdict import REFUTED, VERDICTS
 
 TITLE = attrgetter("title")
+#: verdict on a claim of an epsilon -> what several of them do.
+OF_EPSILON = {
+    "holds": "hold",
+    "holds except for named leaks": "hold except for named leaks",
+    "does not hold": "do not hold",
+    "no ledger": "have no ledger",
+}
 #: verdicts of a claim that the page for its authors does not list.
 SETTLED = (HOLDS, PROVED, UNTESTED)
 
@@ -214,17 +222,24 @@ def _missing(first: pd.DataFrame) -> list[Any]:
     return out or ["no number is refuted or in doubt"]
 
 
+def _claims_of_epsilon(part: Part) -> Counter[str]:
+    """Verdict -> number of claims of an epsilon (method, reading, data set), by the privacy tables."""
+    blocks = (block for table in part.privacy for block in table.blocks)
+    return Counter(e.verdict for block in blocks for _, es in block.rows for e in es if e.verdict in OF_EPSILON)
+
+
+def claims_of_epsilon(part: Part) -> str:
+    """How many claims of an epsilon hold, in words. "" if there is none."""
+    count = _claims_of_epsilon(part)
+    words = ", ".join(f"{n} {OF_EPSILON[w]}" for w, n in count.items())
+    return f"{count.total()} claims: {words}" if words else ""
+
+
 def _privacy_lines(part: Part) -> list[dict[str, Any]]:
-    """How many claims of an epsilon hold, by the verdicts of the privacy tables."""
-    count: dict[str, int] = {}
-    for table in part.privacy:
-        for block in table.blocks:
-            for _, entries in block.rows:
-                for e in entries:
-                    if e.verdict in ("holds", "holds except for named leaks", "does not hold", "no ledger"):
-                        count[e.verdict] = count.get(e.verdict, 0) + 1
+    """How many claims of an epsilon hold, and findings about them."""
+    count = _claims_of_epsilon(part)
     lines = [
-        {"word": w, "text": f"{n} of {sum(count.values())} (method, reading, data set)", "findings": []}
+        {"word": w, "text": f"{n} of {count.total()} (method, reading, data set)", "findings": []}
         for w, n in count.items()
     ]
     told = [f.id for f in part.findings if re.search(r"privacy|budget|sensitivity|epsilon", f.id)]

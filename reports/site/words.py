@@ -51,15 +51,15 @@ _PS = {"t": "t", "rank": "ranks", "resampled": "resampled runs", "streams": "the
 
 
 def number(value: float, digits: int = 4) -> str:
-    """A number with so many significant digits; "" for NaN."""
+    """A number with ``digits`` significant digits, and "" for NaN."""
     return "" if math.isnan(value) else f"{value:.{digits}g}"
 
 
 def published_texts(mean: str, spread: str = "") -> tuple[str, str]:
     """A published number and its spread ("": none) as pages show them.
 
-    What is printed in a paper stays as it is. A file of the authors holds every digit of a float: then the spread has
-    four significant digits and the number as many decimals, or six significant digits if there is no spread.
+    The texts of a paper stay as they are. A file of the authors holds every digit of a float. There the spread gets
+    four significant digits and the number as many decimals. Without a spread, the number gets six significant digits.
     A zero is 0.
     """
     if max(map(_significant, (mean, spread))) <= PRINTED_DIGITS:
@@ -77,7 +77,7 @@ def _significant(text: str) -> int:
 
 
 def key_of(row: Mapping[str, Any]) -> str:
-    """The address of a published cell on its paper's page of cells: its six keys."""
+    """The address of a published cell on its paper's page of cells, made of its six keys."""
     return re.sub(r"[^A-Za-z0-9_.=~-]+", "-", ".".join(str(row[k]) for k in KEY))
 
 
@@ -94,23 +94,23 @@ def citations() -> dict[str, str]:
 
 @cache
 def described(name: str) -> dict[str, dict[str, str]]:
-    """What a table of this folder says for readers, by its first column: ``references``, ``kinds`` or ``datasets``."""
+    """The rows of a table of this folder by its first column. ``name`` is references, kinds or datasets."""
     with open(HERE / f"{name}.csv", encoding="utf-8", newline="") as f:
         return {next(iter(row.values())): row for row in csv.DictReader(f)}
 
 
 def kind_title(kind: str) -> str:
-    """A kind of model in words; its name with spaces if ``kinds.csv`` lacks it."""
+    """The title of a kind of model, or its name with spaces if ``kinds.csv`` lacks it."""
     return described("kinds")[kind]["title"] if kind in described("kinds") else kind.replace("_", " ")
 
 
 def cited(text: str) -> str:
-    """A method's source with the works in the place of their keys: "Wang 2018" if ``references.csv`` lacks the key."""
+    """A method's source with works in place of keys, such as "Wang 2018" if ``references.csv`` lacks the key."""
     return SOURCE_KEY.sub(lambda key: citations().get(key[0]) or f"{_words(key[1])} {key[2]}", text)
 
 
 def method_title(name: str, own: Mapping[str, str] | None = None) -> str:
-    """Title of a published column; ``own``: titles that its paper gives."""
+    """The title of a published column. ``own`` has the titles that its paper gives."""
     return (own or {}).get(name) or METHOD_TITLES.get(name, _words(name))
 
 
@@ -130,7 +130,7 @@ def setting_title(setting: str) -> str:
 
 
 def setting_value(value: Any) -> str:
-    """The value of a setting: long floats with six significant digits, a value that a list repeats written once."""
+    """The text of a setting's value. Long floats have six digits, and a value that a list repeats is written once."""
     if isinstance(value, float) and _significant(repr(value)) > PRINTED_DIGITS:
         return f"{value:.6g}"
     if isinstance(value, list | tuple) and value:

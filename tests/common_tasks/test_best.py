@@ -246,10 +246,12 @@ def test_every_page_names_the_committed_winner(every, blocks, tmp_path):
     }
     for task, rows in frame.groupby("task"):
         found, made = every[task], blocks[task]
-        for epsilon in found.epsilons:
+        for epsilon, answer in zip(found.epsilons, made.answers, strict=True):
             won = best.winner(rows[rows["epsilon"] == epsilon])
             assert won == made.winners[epsilon]
             names = [advice.answer.titled(m, found.kind) for m in won.methods]
+            assert answer[:3] == [epsilon, listed(names, "or"), f"{won.probability:.2f}"]
+            assert bool(answer[4]) == bool(won.without)
             assert f"At epsilon = {epsilon}, take {listed(names, 'or')}:" in made.sentences[0]
             assert (f"At epsilon = {epsilon}, without " in made.sentences[0]) == (not won.stable)
             for methods in won.without.values():

@@ -8,9 +8,9 @@ import pytest
 
 import datasets
 from common_tasks import PAPER, best, scores, sizes
-from reports.config import load
 from reports.reference import FOLDER
 from workflow import committed, papers
+from workflow.experiments import load
 
 EPSILONS = (0.1, 1.0, 8.0)
 

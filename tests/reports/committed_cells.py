@@ -3,10 +3,10 @@
 import numpy as np
 
 from reports import published
-from reports.config import load as load_config
 from reports.reference import FOLDER
 from reports.verdicts import BATCH, answers_of, ours_of
 from workflow import committed
+from workflow.experiments import load as load_config
 from workflow.papers import experiments
 from workflow.published import in_scope
 

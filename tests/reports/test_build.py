@@ -9,8 +9,9 @@ import pytest
 
 from evaluation.summary import read_scores
 from reports import build, findings, reference
-from reports.config import ReportError, load
+from reports.config import ReportError
 from workflow import committed as committed_scores
+from workflow.experiments import ConfigError, load
 from workflow.papers import experiments
 
 
@@ -239,10 +240,10 @@ def test_a_reference_above_its_limit_is_refused_and_leaves_the_old_one(copy, mon
 
 
 def test_config_errors_name_file_and_key(tmp_path):
-    with pytest.raises(ReportError, match="no experiment file"):
+    with pytest.raises(ConfigError, match="no experiment file"):
         load(tmp_path / "x.yaml")
     (tmp_path / "x.yaml").write_text("experiment: x\n")
-    with pytest.raises(ReportError, match=r"x.yaml: \(top\): 'title' is a required property"):
+    with pytest.raises(ConfigError, match=r"x.yaml: \(top\): 'title' is a required property"):
         load(tmp_path / "x.yaml")
 
 

@@ -6,12 +6,13 @@ import pytest
 
 from methods import contract
 from reports import published, reference
-from reports.config import ReportError, load
+from reports.config import ReportError
 from reports.published import KEY
 from reports.site.document import HERE
 from reports.site.words import SIGNS
 from reports.verdict import FAMILY, VERDICTS
 from reports.verdicts import COLUMNS, build, family_of, judged_together, read_findings
+from workflow.experiments import load
 from workflow.papers import experiments, papers
 from workflow.published import in_scope
 

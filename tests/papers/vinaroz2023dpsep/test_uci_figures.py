@@ -66,9 +66,9 @@ def test_an_interval_is_the_corrected_one():
 
 def test_without_scores_there_is_no_figure(config, scores, all_verdicts, tmp_path, caplog):
     nothing = all_verdicts.assign(mean=np.nan)
-    with caplog.at_level(logging.INFO, logger=figures.__name__):
+    with caplog.at_level(logging.INFO, logger="reports.style"):
         assert figures.build(tmp_path, config, nothing, scores, scores) == []
-    assert "dpsep_uci_rmse of dpsep_uci is left out" in caplog.text
+    assert "dpsep_uci_rmse is left out" in caplog.text
     assert not any(tmp_path.iterdir())
 
 
@@ -85,7 +85,7 @@ def test_curve_reads_its_settings_from_the_labels(tmp_path, all_verdicts):
 
 
 def test_a_curve_without_scores_is_left_out(tmp_path, all_verdicts, caplog):
-    with caplog.at_level(logging.INFO, logger=figures.__name__):
+    with caplog.at_level(logging.INFO, logger="reports.style"):
         empty = pd.DataFrame(columns=COLUMNS, dtype=str)
         assert figures.build(tmp_path, CURVE, all_verdicts.iloc[:0], empty, empty) == []
     assert "is left out" in caplog.text

@@ -159,7 +159,7 @@ def batch_scores(values: dict[tuple[str, str], tuple[float, float]]) -> pd.DataF
 
 
 def test_batches_are_compared_by_their_deviations_at_the_same_epsilon():
-    from reports.config import load
+    from workflow.experiments import load
 
     config = load("papers/alrawajfeh2024nadpvi_rebuttal/experiments/nadpvi_linear.yaml")
     step = ";step=4 sqrt 2"

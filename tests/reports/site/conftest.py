@@ -67,6 +67,7 @@ def housed(tmp_path_factory):
         "| method | score |\n|:--|:--|\n| DPVI | 0.5 |",
         tables=[table],
         figures=drawn,
+        answers=[["1", "DPVI or VI", "0.90", "0.01", ""]],
     )
     advice = Advice([section], notes=("How it is read.",))
     content = Content("t", "full", "full scale", "made up", files, [part], [], [], advice, pd.DataFrame(),
