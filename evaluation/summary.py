@@ -143,11 +143,3 @@ def summarise(scores: pd.DataFrame) -> pd.DataFrame:
             rows.append({**base, **got, "status": "ok", "reason": reason})
     columns = [*CELL, "cell", "metric", "mean", "std", "n", "planned", "status", "reason", *_ONE_A_CELL[1:]]
     return pd.DataFrame(rows, columns=columns)
-
-
-def by_split(scores: pd.DataFrame, cell: dict[str, str], metric: str) -> dict[str, float]:
-    """The values of one cell and metric by split, for splits with status ok."""
-    keep = (scores["status"] == "ok") & (scores["metric"] == metric)
-    for column, value in cell.items():
-        keep &= scores[column] == value
-    return {s: float(v) for s, v in zip(scores.loc[keep, "split"], scores.loc[keep, "value"], strict=True)}

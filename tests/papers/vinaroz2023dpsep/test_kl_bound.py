@@ -19,15 +19,13 @@ from papers.vinaroz2023dpsep.kl_bound import (
 from papers.vinaroz2023dpsep.kl_gaussians import (
     change_of,
     clipped_sep_kl,
-    expected_kl,
-    gaussian_kl,
     kl_given_covariance_noise,
     kl_given_noise,
     problem,
     second_moment,
     symmetric_noise,
 )
-from tests.papers.vinaroz2023dpsep.kl_problems import random_problem
+from tests.papers.vinaroz2023dpsep.kl_problems import expected_kl, gaussian_kl, random_problem
 
 
 def test_variance_of_2021_is_the_larger_half():

@@ -10,15 +10,13 @@ from scipy.stats import norm
 from papers.vinaroz2023dpsep.kl_gaussians import (
     change_of,
     clipped_sep_kl,
-    expected_kl,
-    gaussian_kl,
     kl_given_noise,
     matrix_variance,
     problem,
     second_moment,
     symmetric_noise,
 )
-from tests.papers.vinaroz2023dpsep.kl_problems import random_problem, textbook_kl
+from tests.papers.vinaroz2023dpsep.kl_problems import expected_kl, gaussian_kl, random_problem, textbook_kl
 
 
 @pytest.mark.parametrize(("eta_q", "lam_q", "eta_p", "lam_p"), [(1.0, 2.0, -0.5, 0.7), (0.0, 1.0, 0.3, 1.0)])

@@ -6,10 +6,8 @@ import pytest
 from papers.vinaroz2023dpsep.kl_bound import (
     theorem_2023,
 )
-from papers.vinaroz2023dpsep.kl_gaussians import (
-    expected_kl,
-)
 from papers.vinaroz2023dpsep.kl_proof_steps import proof_steps, proof_steps_table
+from tests.papers.vinaroz2023dpsep.kl_problems import expected_kl
 
 
 def test_steps_that_are_right_hold_and_wrong_ones_break_somewhere():
