@@ -24,6 +24,7 @@ from reports import (
     findings,
     frames,
     manual,
+    measured,
     pooled,
     published,
     reference,
@@ -38,7 +39,7 @@ from reports.frames import Frames
 from reports.published import SOURCE_TITLES
 from reports.site.status import privacy_status
 from reports.verdicts import judged_together, read_findings
-from workflow import committed, measured, new
+from workflow import committed, new
 from workflow.papers import papers
 
 TEMPLATES = Path(__file__).parent / "templates"

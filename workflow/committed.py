@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import csv
 import gzip
-import io
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -25,9 +24,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from datasets.files import csv_text, write_bytes, write_text
+from datasets.files import csv_text, write_bytes, write_csv
 from evaluation.summary import OPTIONAL, read_scores
 from workflow import imports, papers
+from workflow.arithmetic import LIBRARIES
 from workflow.experiments import Cell, cells, experiment_files, families, jobs
 
 SUFFIX = ".csv.gz"
@@ -38,8 +38,6 @@ LEDGER_COLUMNS = [
 ]
 RUNS = "runs.csv"
 RUN_COLUMNS = ("experiment", "method", "commit", "versions", "date")
-#: libraries whose version may change a number.
-LIBRARIES = ("numpy", "scipy", "numba", "jax", "numpyro", "torch", "scikit-learn", "autodp", "dp-accounting")
 
 SHORT_RUNS = "short_runs.csv"
 SHORT_COLUMNS = ["experiment", "method", "cell", "metric", "value"]
@@ -158,16 +156,15 @@ def runs(folder: Path = papers.REFERENCE) -> dict[Entry, dict[str, str]]:
     for path in (home / RUNS for home in papers.homes(folder)):
         if not path.is_file():
             continue
-        with open(path, newline="", encoding="utf-8") as f:
-            reader = csv.DictReader(f)
-            if tuple(reader.fieldnames or ()) != RUN_COLUMNS:
-                raise ValueError(f"{path}: columns {reader.fieldnames}; they must be {', '.join(RUN_COLUMNS)}")
-            rows |= {(row["experiment"], row["method"]): row for row in reader}
+        frame = pd.read_csv(path, dtype=str, keep_default_na=False)
+        if tuple(frame) != RUN_COLUMNS:
+            raise ValueError(f"{path}: columns {', '.join(frame)}; they must be {', '.join(RUN_COLUMNS)}")
+        rows |= {(row["experiment"], row["method"]): row for row in frame.to_dict("records")}
     return dict(sorted(rows.items()))
 
 
 def run_of(entry: Entry, manifest: Mapping) -> dict[str, str]:
-    """The row of ``runs.csv`` for a run with this manifest (``workflow.manifest``)."""
+    """The row of ``runs.csv`` for a run with this manifest (``workflow.arithmetic``)."""
     commit, made = str(manifest.get("commit", "")), manifest.get("versions", {})
     return {
         "experiment": entry[0],
@@ -192,11 +189,7 @@ def write_runs(rows: Mapping[Entry, Mapping[str, str]], folder: Path = papers.RE
     for entry in sorted(rows):
         by_path.setdefault(papers.place(entry[0], folder) / RUNS, []).append(rows[entry])
     for path, mine in by_path.items():
-        buffer = io.StringIO()
-        writer = csv.DictWriter(buffer, RUN_COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(mine)
-        write_text(path, buffer.getvalue())
+        write_csv(path, pd.DataFrame(mine, columns=RUN_COLUMNS))
 
 
 class RowsByCell(Mapping[str, list[dict]]):
@@ -282,7 +275,7 @@ def read_short_runs(folder: Path) -> dict[ShortKey, float]:
 def write_short_runs(rows: Mapping[ShortKey, float], folder: Path) -> None:
     """Write all short runs into a reference folder."""
     frame = pd.DataFrame([[*key, repr(rows[key])] for key in sorted(rows)], columns=SHORT_COLUMNS)
-    write_text(Path(folder) / SHORT_RUNS, csv_text(frame))
+    write_csv(Path(folder) / SHORT_RUNS, frame)
 
 
 def drop_short_runs(of: Collection[Entry], folder: Path) -> None:

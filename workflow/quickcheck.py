@@ -12,9 +12,7 @@ otherwise 0.
 from __future__ import annotations
 
 import contextlib
-import csv
 import dataclasses
-import io
 import json
 import os
 import subprocess
@@ -23,13 +21,14 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from datasets.files import ROOT, write_json, write_text
-from workflow import manifest, own_code, papers, recompute, sample
+import pandas as pd
+
+from datasets.files import ROOT, write_csv, write_json, write_text
+from workflow import arithmetic, papers, recompute
 from workflow.committed import Reference
 from workflow.compare import DIFFERS, EQUAL, NEW, NOT_RUN, WITHIN, Row
 from workflow.experiments import Cell, cells, experiment_files
-from workflow.recompute import Tables, run_cell
-from workflow.sample import Unit
+from workflow.recompute import Tables, Unit, run_cell
 
 #: CPU seconds of all cells. The whole may take 240: the report and reading the reference take the rest.
 CPU_SECONDS = 90.0
@@ -115,13 +114,13 @@ def candidates(reference: Reference) -> list[Unit]:
     cost = estimates(reference)
     units: dict[tuple[str, ...], Unit] = {}
     for cell in reference.cells.values():
-        if cell.id not in cost or cell.setting.startswith(sample.NOT_ORDINARY):
+        if cell.id not in cost or cell.setting.startswith(recompute.NOT_ORDINARY):
             continue
-        group = [c for c in sample.together(cell, reference.families) if c.id in cost]
+        group = [c for c in recompute.together(cell, reference.families) if c.id in cost]
         spent = [cost[c.id] for c in group]  # readings share one run; budgets of one method add up
-        one = sample.unit_of(group, [0], max(spent) if len({c.method for c in group}) > 1 else sum(spent))
+        one = recompute.unit_of(group, [0], max(spent) if len({c.method for c in group}) > 1 else sum(spent))
         units[one.cells] = one
-    return sorted([*units.values(), *own_code.own_units()], key=lambda u: (u.seconds, u.cells))
+    return sorted([*units.values(), *recompute.own_units()], key=lambda u: (u.seconds, u.cells))
 
 
 def choose(
@@ -264,12 +263,8 @@ def sentence(rows: Sequence[Row]) -> str:
 def write(results: Path, report: Path, rows: Sequence[Row], told: str) -> None:
     """Write sample.csv, sample.json and the report's checked.js."""
     listed = [dataclasses.asdict(r) for r in rows]
-    buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, [f.name for f in dataclasses.fields(Row)], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(listed)
-    write_text(results / "here" / "sample.csv", buffer.getvalue())
-    facts = {"sentence": told, "rows": listed, "versions": manifest.versions(), "scale": "full"}
+    write_csv(results / "here" / "sample.csv", pd.DataFrame(listed, columns=[f.name for f in dataclasses.fields(Row)]))
+    facts = {"sentence": told, "rows": listed, "versions": arithmetic.versions(), "scale": "full"}
     write_json(results / "here" / "sample.json", facts)
     write_text(report / "checked.js", f"window.dpbayesChecked = {json.dumps({'sentence': told, 'rows': listed})};\n")
 

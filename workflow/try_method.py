@@ -6,6 +6,7 @@ split of its cheapest cell is fitted at full settings and compared with committe
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import os
 import re
@@ -16,15 +17,15 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import click
 
+import datasets
 from datasets.files import ROOT
 from evaluation.metrics import main_metrics
 from methods import contract
-from workflow import committed, papers, sample
+from workflow import committed, papers, recompute
 from workflow.experiments import Cell, cells, experiment_files
 from workflow.quickcheck import Steps, tables_for
 from workflow.recheck import number, show
@@ -115,10 +116,8 @@ def faults(output: str) -> list[str]:
 
 def cheapest(name: str) -> Cell | None:
     """The cell of a method to try: on the smallest data set, at the budget nearest to epsilon = 1."""
-    import datasets
-
     every = [c for path in experiment_files() for c in cells(path, "full") if c.method == name]
-    every = [c for c in every if not c.setting.startswith(sample.NOT_ORDINARY)]
+    every = [c for c in every if not c.setting.startswith(recompute.NOT_ORDINARY)]
 
     def cost(cell: Cell) -> tuple:
         about = datasets.get(cell.dataset)
@@ -134,7 +133,7 @@ def others(cell: Cell) -> dict[str, list[tuple[str, str, str, str]]]:
         return {}
     s = committed.read(papers.REFERENCE, cell.experiment)
     same = (s["dataset"] == cell.dataset) & (s["protocol"] == cell.protocol) & (s["split"] == "0") & (s["metric"] != "")
-    same &= (s["method"] != cell.method) & ~s["setting"].str.startswith(sample.NOT_ORDINARY)
+    same &= (s["method"] != cell.method) & ~s["setting"].str.startswith(recompute.NOT_ORDINARY)
     out: dict[str, list[tuple[str, str, str, str]]] = {}
     for r in s[same].to_dict("records"):
         out.setdefault(r["metric"], []).append((r["method"], r["setting"], r["epsilon"], r["value"]))
@@ -166,41 +165,33 @@ def comparison(cell: Cell, found: Sequence[dict]) -> str:
 @click.command()
 @click.argument("name", help="a method: the name of its file in methods/<family>/")
 @click.option("--results", type=click.Path(path_type=Path), default=ROOT / "results", help="folder of the run")
-def command(**options) -> int:
+def command(name: str, results: Path) -> int:
     """Run the checks of one method, and show its scores next to those of the others on the same split."""
-    return main(SimpleNamespace(**options))
-
-
-def main(options: SimpleNamespace) -> int:
-    if why := known(options.name):
+    if why := known(name):
         print(f"bench: {why}", file=sys.stderr)
         return 2
     start = time.monotonic()
-    private = contract.get(options.name).privacy is not None
-    print(
-        f"bench: the tests of {options.name}: {', '.join(k for k in CHECKS if private or k != 'privacy')}", flush=True
-    )
+    private = contract.get(name).privacy is not None
+    print(f"bench: the tests of {name}: {', '.join(k for k in CHECKS if private or k != 'privacy')}", flush=True)
     try:
-        wrong = run_checks(options.name, private)
+        wrong = run_checks(name, private)
     except RuntimeError as e:
         print(f"bench: {e}", file=sys.stderr)
         return 1
     for line in wrong:
         print(f"  {line}")
-    cell = cheapest(options.name)
+    cell = cheapest(name)
     if cell is None:
         print("bench: no experiment runs it; add an arm, or fit a kind of model of the common tasks (CONTRIBUTING.md)")
         return 1 if wrong else 0
-    steps = Steps(options.results / "here" / "log.txt")
-    data = tables_for(options.results, steps).get(cell.dataset)
+    steps = Steps(results / "here" / "log.txt")
+    data = tables_for(results, steps).get(cell.dataset)
     if isinstance(data, str):
         print(f"bench: no scores: {data}")
         return 1 if wrong else 0
-    import dataclasses
-
     one = dataclasses.replace(cell, splits=1)
     with steps.quiet():
-        found = run_cell(one, data, options.results / "here" / "try", FIT_SECONDS)
+        found = run_cell(one, data, results / "here" / "try", FIT_SECONDS)
     print(f"bench: {cell.dataset}, split 1 of protocol {cell.protocol}, full settings, and committed scores of it")
     print(comparison(cell, found))
     print(f"bench: {len(wrong)} failed tests, {time.monotonic() - start:.0f} s")

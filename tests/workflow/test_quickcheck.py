@@ -11,8 +11,7 @@ import pytest
 from workflow import quickcheck, recompute
 from workflow.committed import Reference
 from workflow.compare import DIFFERS, EQUAL, NEW, NOT_RUN, WITHIN, Number, Row
-from workflow.recompute import Found, Tables
-from workflow.sample import Unit
+from workflow.recompute import Found, Tables, Unit
 
 
 def unit(name, seconds=1.0, methods=None, experiment="e"):
