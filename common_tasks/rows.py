@@ -61,8 +61,9 @@ ENOUGH = 0.9
 #: columns of ``NAME``; ``score`` with a 95 % t interval over ``splits``, 0 the training mean, 1 without privacy.
 HEADS = ("task", "table", "rows", "ranges", "method", "title", "epsilon", "score", "low", "high", "splits")
 LIMITS = (
-    f"This is for six leading methods with default settings, on synthetic tables that are linear in {COLUMNS} "
-    "columns, as the models assume, and on subsets of one genuine table per task. Other tables may need more rows."
+    "This is for six leading methods with default settings. The synthetic tables are linear in "
+    f"{COLUMNS} columns, as the models assume. Of the genuine tables, only the target of Protein Structure and the "
+    "levels of Adult have a documented range. Other tables may need more rows."
 )
 
 
@@ -232,21 +233,26 @@ def sentence(frame: pd.DataFrame, task: str, rows: int, epsilon: float, known: b
     genuine = frame[frame["table"] != "synthetic"]
     here = frame[frame["ranges"] == next(r for r, is_known in KNOWN.items() if is_known == known)]
     near = int(min(here["rows"].unique(), key=lambda n: abs(np.log(n / rows))))
-    costs = (1 - here.loc[here["rows"] == near, "score"]).round(2) + 0.0  # no "-0.00"
-    cost = f"{costs.min():.2f} to {costs.max():.2f}, by method" if costs.max() else "less than 0.01"
-    few = needed(here)[at]
-    reach, most = few[np.isfinite(few)], f"more than {here['rows'].max():,}"
+    few, most, title = needed(here)[at], f"more than {here['rows'].max():,}", GENUINE[task].title
+    reach, shown = few[np.isfinite(few)], np.isfinite(needed(genuine)[at]).sum()
     low, high = (f"{n:,.0f}" for n in (reach.min(), reach.max())) if len(reach) else (most, most)
     enough = "" if len(reach) in (0, len(few)) else f", and {most} for {len(few) - len(reach)} of {len(few)} methods"
     budget = at if float(at) == epsilon else f"{at} (the nearest to {epsilon:g} that was run)"
-    nearest = f"the nearest to {rows:,} that was run" if rows > here["rows"].min() else "the fewest that were run"
-    size = f"{near:,} rows" if near == rows else f"{near:,} rows ({nearest})"
+    size = f"{near:,} rows" + ("" if near == rows else f" (the nearest to {rows:,} that was run)")
+    parts = " and ".join(f"{_cost(genuine, n)} with {n:,} rows" for n in sorted(genuine["rows"].unique()))
+    fewer = f" We infer that it costs more with {rows:,} rows, which were not run." if rows < here["rows"].min() else ""
     return (
-        f"At epsilon = {budget} with {size}, privacy costs {cost}. Needed "
-        f"for a cost below {1 - ENOUGH:.1g} (95 % intervals) are {low}{'' if low == high else f' to {high}'} rows"
-        f"{enough}. With {genuine['rows'].max():,} rows of {GENUINE[task].title}, it is shown for "
-        f"{np.isfinite(needed(genuine)[at]).sum()} of {len(few)} methods."
+        f"At epsilon = {budget} with {size}, privacy costs {_cost(here, near)} on synthetic tables, by method. On "
+        f"parts of {title} it costs {parts}.{fewer} Needed for a cost below "
+        f"{1 - ENOUGH:.1g} (95 % intervals) are {low}{'' if low == high else f' to {high}'} rows of a synthetic table"
+        f"{enough}. With {genuine['rows'].max():,} rows of {title}, it is shown for {shown} of {len(few)} methods."
     )
+
+
+def _cost(frame: pd.DataFrame, rows: int) -> str:
+    """The least and the largest cost of the methods with so many rows."""
+    costs = (1 - frame.loc[frame["rows"] == rows, "score"]).round(2) + 0.0  # no "-0.00"
+    return f"{costs.min():.2f} to {costs.max():.2f}" if costs.max() else "less than 0.01"
 
 
 def rows_table(frame: pd.DataFrame) -> tuple[Table, pd.DataFrame]:

@@ -158,12 +158,7 @@ def look(path: Path, target: str | None, task: str, given: Given) -> tuple[Layou
     ``task``: "regression" or "classification", whose ``target`` may not be missing, or "density", which leaves the
     target out. The target of a classification is a column of levels: its classes, without ``OTHER`` and ``ABSENT``.
     """
-    text, encoding = _decoded(path)
-    separator = _separator(text)
-    records = _records(path, text, separator)
-    first = next(records, None)
-    if first is None:
-        raise TableError(f"{path} is empty; give a CSV file with a header line and rows")
+    encoding, separator, first, records = _opened(path)
     header = not (given.columns or given.no_header)
     names = _names(path, first, given)
     if target is not None and target not in names:
@@ -212,8 +207,7 @@ def look(path: Path, target: str | None, task: str, given: Given) -> tuple[Layou
 
 def last_column(path: Path, given: Given) -> str:
     """The name of the last column. Raises TableError."""
-    text, _ = _decoded(path)
-    return _names(path, next(_records(path, text, _separator(text)), []), given)[-1:][0]
+    return _names(path, _opened(path)[2], given)[-1]
 
 
 def read(path: Path, layout: Layout) -> dict[str, np.ndarray]:
@@ -304,6 +298,17 @@ def _decoded(path: Path, encoding: str = "") -> tuple[str, str]:
     raise TableError(f"{path} is neither UTF-8 nor Windows-1252; save it as UTF-8")
 
 
+def _opened(path: Path) -> tuple[str, str, list[str], Iterator[list[str]]]:
+    """The encoding, the separator, the fields of the first line, and those of the others. Raises TableError."""
+    text, encoding = _decoded(path)
+    separator = _separator(text)
+    records = _records(path, text, separator)
+    first = next(records, None)
+    if first is None:
+        raise TableError(f"{path} is empty; give a CSV file with a header line and rows")
+    return encoding, separator, first, records
+
+
 def _fields(text: str, separator: str) -> Iterator[list[str]]:
     """The fields of each line that is not empty. Raises csv.Error for a quote that is not closed."""
     if separator == " ":
@@ -373,7 +378,10 @@ def _names(path: Path, first: Sequence[str], given: Given) -> list[str]:
         names = [value or f"c{k + 1}" for k, value in enumerate(first)]
     if twice := [n for n, count in Counter(names).items() if count > 1]:
         places = [k for k, n in enumerate(names, start=1) if n == twice[0]]
-        raise TableError(f"{path}: columns {places[0]} and {places[1]} have the same name; rename one, or {_NAMES}")
+        raise TableError(
+            f"{path}: columns {places[0]} and {places[1]} have the same name; rename one, or, if the first line is a "
+            f"row, {_NAMES}"
+        )
     return names
 
 

@@ -18,11 +18,10 @@ import yaml
 
 from common_tasks import advice, scores
 from common_tasks.own_data import page, study
-from common_tasks.own_data.study import ENDS, KINDS, Study, StudyError
+from common_tasks.own_data.study import KINDS, Study, StudyError
 from common_tasks.own_data.table import TWO_CLASSES
 from datasets.files import ROOT, visible
 from dpbayes_bench import fits
-from evaluation.summary import read_scores
 from methods import contract
 from workflow.cli import Several
 
@@ -119,10 +118,10 @@ def check(program: str, args: SimpleNamespace, rows: int) -> None:
 
 
 def home(program: str, name: str, out: Path | None) -> Path:
-    """Folder of a study: relative to the root of the project, where the workflow runs, or ``out``."""
+    """The folder of a study, made: relative to the root of the project, or ``out``. Raises StudyError."""
     folder = out.resolve() if out else Path("results") / program / name
     os.chdir(ROOT)
-    return folder
+    return study.make(folder)
 
 
 def block_of(what: Study, frame: pd.DataFrame, about: advice.About) -> advice.Block:
@@ -152,29 +151,29 @@ def run(
     def show(frame: pd.DataFrame, state: str) -> None:
         try:
             block, text = drawn(frame)
-        except StudyError:  # no private score yet
-            return
-        page.write(what.folder, block, replace(text, state=state), left_out)
+        except StudyError:
+            if state:  # no private score yet
+                return
+            raise
+        if state:
+            page.write(what.folder, block, replace(text, state=state), left_out)
+        else:
+            finish(what, block, text, left_out)
 
     path = what.folder / "index.html"
     print(f"{program}: {path} fills as methods finish, the most useful first", file=sys.stderr, flush=True)
     study.run(what, cores, what.folder / "logs" / "snakemake.log", program, show)
-    finish(what, *drawn(read_scores(what.scores)), left_out)
-
-
-def spent(frame: pd.DataFrame) -> str:
-    """The largest epsilon by a ledger at each budget."""
-    paid = frame[(frame["epsilon"] != "") & (frame["epsilon"] != "inf")]
-    budget = paid["setting"].str.extract(r"epsilon=([^;]+)")[0]
-    most = paid["epsilon"].astype(float).groupby(budget).max()
-    return ", ".join(f"{value:.4g} at epsilon = {e}" for e, value in most.items())
 
 
 def guarantee(args: SimpleNamespace, frame: pd.DataFrame) -> str:
-    """The meaning of the budget, and how much of it was spent."""
+    """The meaning of the budget, and how much of it was spent: the largest epsilon by a ledger at each budget."""
+    paid = frame[(frame["epsilon"] != "") & (frame["epsilon"] != "inf")]
+    budget = paid["setting"].str.extract(r"epsilon=([^;]+)")[0]
+    most = paid["epsilon"].astype(float).groupby(budget).max()
+    spent = ", ".join(f"{value:.4g} at epsilon = {e}" for e, value in most.items())
     return (
         f"The guarantee is (epsilon, delta = {args.delta:g}) for one row more or less (add/remove) of one fit whose "
-        f"noise is secret. By their ledgers the fits spent at most {spent(frame)}."
+        f"noise is secret. By their ledgers the fits spent at most {spent}."
     )
 
 
@@ -223,8 +222,3 @@ def finish(what: Study, block: advice.Block, text: page.Text, left_out: Mapping[
         f"Page: {path}",
     ]
     print(visible("\n".join(said)))
-
-
-def reference(task: str) -> str:
-    """The method at 1 on the scale."""
-    return ENDS[task][1]

@@ -96,9 +96,9 @@ def compare(args: SimpleNamespace, known: table.Facts) -> None:
     # the digest of the facts makes another file of it where they differ, and so the table is read again
     left = study.write(what, _FILE.format(code=f"{code}, facts {study.digest(facts)}"))
     about = advice.About(
-        reference=arguments.reference(args.task),
+        reference=study.ENDS[args.task][1],
         tuning=what.tuning.words,
-        limits=limits(known),
+        limits=f"These are the {known.rows} rows of {known.file} and one model; other rows may give another order.",
     )
 
     def drawn(frame: pd.DataFrame) -> tuple[advice.Block, page.Text]:
@@ -106,11 +106,6 @@ def compare(args: SimpleNamespace, known: table.Facts) -> None:
         return block, page_text(args, known, frame, block)
 
     arguments.run(what, args.cores, "./bench compare", drawn, left)
-
-
-def limits(known: table.Facts) -> str:
-    """The third paragraph of the block, plain text."""
-    return f"These are the {known.rows} rows of {known.file} and one model; other rows may give another order."
 
 
 def in_short(known: table.Facts) -> str:
@@ -140,10 +135,6 @@ def page_text(args, known: table.Facts, frame: pd.DataFrame, block: advice.Block
     budget = ", ".join(f"{e:g}" for e in sorted(args.epsilon))
     wanted = [*known.columns, *([known.target] if args.task == "regression" else [])]
     unknown = [c for c in wanted if c not in known.bounds]
-    ranges = "The ranges of all columns are stated." if not unknown else (
-        f"Ranges of {len(unknown)} of {len(wanted)} columns are estimated privately from the budget "
-        f"({', '.join(map(plain, unknown[:8]))}{', ...' if len(unknown) > 8 else ''})."
-    )  # fmt: skip
     taken = [c.name for c in known.layout.columns if c.kind == LEVELS and c.public != "stated"]
     levels = (
         f" The levels of {', '.join(map(plain, taken[:8]))}{', ...' if len(taken) > 8 else ''} are taken from the "
@@ -152,8 +143,6 @@ def page_text(args, known: table.Facts, frame: pd.DataFrame, block: advice.Block
     # of private rows, `fit` takes no level that is not stated, but classes 0 and 1
     coded = {known.target} if known.labels == ["0", "1"] else set()
     needed = args.levels or ("LEVELS.yaml" if {*taken} - coded else None)
-    zero, one = map(plain, known.labels or ("", ""))
-    classes = f" Class 1 is '{one}', class 0 '{zero}'." if known.labels else ""
     return page.Text(
         title=f"Private {args.task} on {known.file} at epsilon = {budget}",
         before=[f"{known.rows} rows, {len(known.columns)} inputs, delta = {args.delta:g}. {WHY}"],
@@ -167,7 +156,7 @@ def page_text(args, known: table.Facts, frame: pd.DataFrame, block: advice.Block
         columns=columns_of(known),
         read=f"{known.layout.words} Rows are counted from 1.{levels if taken else ''}",
         after=[
-            f"{arguments.guarantee(args, frame)} {ranges}{classes}",
+            arguments.guarantee(args, frame),
             f"{SPLITS} random splits, nine tenths of the rows to train and one to test. Intervals are over the splits, "
             "level 95 %, and say nothing of other rows.",
             f"sha256 of the file: {known.sha256}.",

@@ -74,6 +74,7 @@ def fit(args: SimpleNamespace, given: reader.Given) -> Path:
     out = args.out.resolve() if args.out else ROOT / "results/fit" / f"{name_of(args.file)}-{args.method}"
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise FileExistsError(f"{out} is there already; name another folder with --out")
+    study.make(out.parent)
     bounds = bounds_of(args, layout)
     if model == "logistic" and len(layout.column(args.target).levels) != 2:
         raise TableError(f"{args.file}: target '{args.target}' has more than two classes: {TWO_CLASSES}")

@@ -30,7 +30,7 @@ import yaml
 import datasets
 from common_tasks import best
 from datasets.files import ROOT, folder_name, write_json, write_text
-from evaluation.summary import checked
+from evaluation.summary import checked, read_scores
 from methods import contract
 from workflow import arithmetic, committed, papers, score, worker
 from workflow.experiments import Cell, cells
@@ -152,6 +152,15 @@ class Study:
         return self.folder / "scores" / self.name / f"{self.dataset}.csv"
 
 
+def make(folder: Path) -> Path:
+    """The folder, made unless it is there. Raises StudyError."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+    except OSError as e:
+        raise StudyError(f"{folder} cannot be made ({e.strerror}); name another folder with --out") from None
+
+
 def digest(text: str) -> str:
     """Sixteen hexadecimal digits of a text."""
     return hashlib.sha256(text.encode()).hexdigest()[:16]
@@ -250,16 +259,10 @@ def affordable(
         each = max(known[n] for n in group)
         by = "by the committed runs" if any(n in told for n in group) else "since no committed run says more"
         many = ", ".join(group)
-        why = ""
-        if study.only:
-            pass
-        elif each > study.fit_s:
-            why = f"about {each:.0f} s a fit of this size {by}, over the limit; --fit-seconds raises it"
-        elif total + cost[group[0]] > 60 * study.minutes:
+        if not study.only and each > study.fit_s:
+            left[many] = f"about {each:.0f} s a fit of this size {by}, over the limit; --fit-seconds raises it"
+        elif not study.only and total + cost[group[0]] > 60 * study.minutes:
             dear.append((many, cost[group[0]], by))
-            continue
-        if why:
-            left[many] = why
         else:
             kept.append(group)
             total += cost[group[0]]
@@ -336,11 +339,11 @@ def _groups(study: Study) -> tuple[list[list[str]], dict[str, float]]:
 Show = Callable[[pd.DataFrame, str], object]
 
 
-def run(study: Study, cores: int, log: Path, program: str, show: Show | None = None) -> None:
+def run(study: Study, cores: int, log: Path, program: str, show: Show) -> None:
     """Fit and score what is missing, with lines of progress. Raises StudyError; ends its processes where it is told to.
 
     ``program``: the first word of each line. ``show`` is called as methods finish, once both ends of the scale have
-    scores, so often that it takes ``DRAWING`` of the time.
+    scores, so often that it takes ``DRAWING`` of the time. At the end it is called with all scores and "".
     """
     before = datasets.outside()
     datasets.take([study.folder / f"{study.dataset}.py"])
@@ -355,6 +358,7 @@ def run(study: Study, cores: int, log: Path, program: str, show: Show | None = N
                     f"another run is writing {study.folder}; wait for it, or give another --name"
                 ) from None
             _snakemake(study, everything, cores, log, program, lock.fileno(), show)
+            show(read_scores(study.scores), "")
     except ValueError as e:
         raise StudyError(str(e)) from None
     finally:
@@ -362,7 +366,7 @@ def run(study: Study, cores: int, log: Path, program: str, show: Show | None = N
 
 
 def _snakemake(
-    study: Study, everything: list[Cell], cores: int, log: Path, program: str, lock: int, show: Show | None
+    study: Study, everything: list[Cell], cores: int, log: Path, program: str, lock: int, show: Show
 ) -> None:
     config = ["scale=full", f"results={study.folder}", f"experiments={study.config}"]
     config.append(f"datasets={study.folder / f'{study.dataset}.py'}")
@@ -371,7 +375,7 @@ def _snakemake(
     command += ["--prioritize", *(f"{study.folder}/done/{job}.fits" for job in leading(study, everything))]
     command += ["--config", *config, "--", str(study.scores)]
     log.parent.mkdir(parents=True, exist_ok=True)
-    before = signal.signal(signal.SIGTERM, _interrupt)
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     started = time.monotonic()
     known = seconds_a_fit(study.kind, study.rows, study.columns)
     first = _done(study, everything)
@@ -439,7 +443,7 @@ def forecast(everything: Sequence[Cell], done: Mapping[str, int], known: Mapping
 class _Pages:
     """The pages of a study that is not finished."""
 
-    def __init__(self, study: Study, everything: Sequence[Cell], show: Show | None):
+    def __init__(self, study: Study, everything: Sequence[Cell], show: Show):
         self.study, self.show = study, show
         #: cells that have no rows yet, and rows of the others.
         self.waiting, self.rows = [*everything], []
@@ -449,7 +453,7 @@ class _Pages:
     def draw(self) -> None:
         """Show the scores so far if there are more than before, and not too soon after the last time."""
         began = time.monotonic()
-        if self.show is None or began - self.since < self.took / DRAWING or not self._more():
+        if began - self.since < self.took / DRAWING or not self._more():
             return
         methods = {c.method for c in self.waiting}
         if not methods or {*ENDS[self.study.task]} & methods:
@@ -473,10 +477,6 @@ class _Pages:
                 self.rows += score.rows_of(cell, folder / "fits", data)
             self.waiting = [c for c in self.waiting if c not in ready]
         return bool(ready)
-
-
-def _interrupt(number: int, frame: Any) -> None:
-    raise KeyboardInterrupt
 
 
 def _last(log: Path) -> str:

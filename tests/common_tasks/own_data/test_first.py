@@ -63,7 +63,7 @@ def test_what_rows_are_needed_is_read_from_the_committed_study():
         said = first.rows_needed(task, 3000, [1, 8], known=False)
         here = rows.committed().query("task == @task and ranges == 'estimated' and rows == 3000 and epsilon == '1'")
         costs = (1 - here["score"]).round(2) + 0.0
-        assert f"At epsilon = 1 with 3,000 rows, privacy costs {costs.min():.2f} to {costs.max():.2f}, by" in said
+        assert f"At epsilon = 1 with 3,000 rows, privacy costs {costs.min():.2f} to {costs.max():.2f} on" in said
         assert "At epsilon = 8 with" in said
         assert said.endswith(rows.LIMITS)
     assert first.rows_needed("density", 3000, [1], known=False) == ""

@@ -192,6 +192,9 @@ def test_a_folder_that_holds_something_is_left_alone(tmp_path, capsys):
     _, words = write(tmp_path)
     assert cli.main(["fit", *words, "--method", SSP, "--out", str(tmp_path)]) == 1
     assert "is there already" in capsys.readouterr().err
+    # before the fit, which would be lost
+    assert cli.main(["fit", *words, "--method", SSP, "--out", str(Path(words[0]) / "new")]) == 1
+    assert "name another folder with --out" in capsys.readouterr().err.splitlines()[-1]
 
 
 def test_time_is_told_while_it_runs(monkeypatch, capsys):

@@ -95,7 +95,7 @@ def written(tmp_path_factory, asked) -> tuple[Path, list[str]]:
     scores = made_up.linear_regression()
     args = Namespace(task="classification", epsilon=[1.0], delta=1e-5, target=names[0], bounds=None, levels=None)
     args.drop, args.no_header, args.columns = names, False, ""
-    found = block(read(made_up.CONFIG, scores), About(limits=compare.limits(known)))
+    found = block(read(made_up.CONFIG, scores), About(limits=f"These are rows of {known.file}."))
     found.table.insert(1, names[0], LABELS[0])
     found.table.insert(1, "=1+1", "@SUM(A1)")
     text = compare.page_text(args, known, scores, found)
@@ -192,7 +192,7 @@ def test_the_page_of_advise_shows_its_words_too(written, tmp_path):
     scores = made_up.linear_regression()
     found = block(read(made_up.CONFIG, scores), About())
     found = dataclasses.replace(found, caption=LABELS[0], sentences=tuple(f"{s} {FILE}" for s in found.sentences))
-    made = page.write(tmp_path, found, advise.page_text(given, found, scores, (), LABELS[0]), {LABELS[0]: FILE})
+    made = page.write(tmp_path, found, advise.page_text(given, found, scores, ()), {LABELS[0]: FILE})
     read_in = Read(made.read_text(encoding="utf-8"))
     assert dangers(read_in) == []
     assert read_in.text.count(LABELS[0]) >= 4

@@ -11,10 +11,11 @@ import pytest
 import yaml
 
 import datasets
-from common_tasks.own_data import compare, table
+from common_tasks.own_data import compare, study, table
 from common_tasks.own_data.table import facts
 from datasets.fetch import build
 from datasets.reader import ABSENT, Given, TableError
+from tests.common_tasks import made_up
 from workflow import cli
 
 
@@ -201,6 +202,33 @@ def test_a_file_without_a_header_line_and_its_options(tmp_path, frame, capsys):
     assert "the target 'c4' has one class" in capsys.readouterr().err
     assert cli.main([*given, "--no-header", "--levels", str(tmp_path / "nowhere.yaml")]) == 1
     assert "nowhere.yaml; write a line `column: [level, level]`" in capsys.readouterr().err
+
+
+def test_the_last_page_of_compare_is_written(tmp_path, frame, monkeypatch, capsys):
+    """The fits are replaced by scores that are typed here."""
+    score = {"predict_mean": -2.0, "exact_posterior": -1.0, "adassp": -1.2}
+
+    def fitted(what, everything, *_):
+        made = [
+            row
+            for cell in everything
+            for row in made_up.rows(
+                {"experiment": what.name}, cell.dataset, cell.method, cell.setting,
+                {"test_log_likelihood": score[cell.method]},
+            )
+        ]  # fmt: skip
+        what.scores.parent.mkdir(parents=True)
+        pd.DataFrame(made).to_csv(what.scores, index=False)
+
+    monkeypatch.setattr(study, "_snakemake", fitted)
+    given = [str(csv(tmp_path, frame[["a b", "c", "y"]])), "--target", "y", "--task", "regression"]
+    assert cli.main(["compare", *given, "--methods", "adassp", "--out", str(tmp_path / "out")]) == 0
+    said = capsys.readouterr().out
+    assert "take AdaSSP (baseline): its score is the highest on this table, 0.80." in said
+    assert said.endswith(f"Page: {tmp_path / 'out' / 'index.html'}\n")
+    assert "take AdaSSP" in (tmp_path / "out" / "index.html").read_text()
+    assert cli.main(["compare", *given, "--methods", "adassp", "--out", given[0]]) == 1
+    assert "name another folder with --out" in capsys.readouterr().err
 
 
 def test_a_large_delta_is_warned_of(tmp_path, frame, capsys):
