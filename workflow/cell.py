@@ -108,11 +108,17 @@ def run(
         return fit_group(group, name, data_path, data, results, known, retry, chunk) if group else []
 
 
+def recorded(cell: Cell, results: Path) -> dict | None:
+    """The record of a cell; None if its files are missing or damaged."""
+    try:
+        return record_of(cell, results / "fits")
+    except (FileNotFoundError, Damaged):
+        return None
+
+
 def finished(cell: Cell, data, results: Path, retry: str) -> bool:
     """Whether the files of a cell are intact, belong to this code, data and noise, and need no retry."""
-    try:
-        record = record_of(cell, results / "fits")
-    except (FileNotFoundError, Damaged):
+    if (record := recorded(cell, results)) is None:
         return False
     now = {"noise": None, **head_of(cell, data)}
     again = [r for r in record["splits"] if r["status"] in RETRIED[retry]]
@@ -121,10 +127,7 @@ def finished(cell: Cell, data, results: Path, retry: str) -> bool:
 
 def of_reference(cell: Cell, results: Path) -> bool:
     """Whether the files of a cell hold rows of the committed reference."""
-    try:
-        return bool(record_of(cell, results / "fits")["reused"])
-    except (FileNotFoundError, Damaged):
-        return False
+    return bool((recorded(cell, results) or {}).get("reused"))
 
 
 def head_of(cell: Cell, data) -> dict:

@@ -86,18 +86,17 @@ def of_job(job: str, group: Sequence[Cell], results: Path, data) -> None:
     made.unlink(missing_ok=True)
 
 
+@faults.one_error()
 def main() -> None:
     parser = job_parser("Coverage fractions or predicted probabilities of the cells of a job.")
     parser.add_argument("--job", required=True, help="name of the job")
     parser.add_argument("--attempt", default=0, type=int, help="number of this attempt, see workflow.store")
     args = parser.parse_args()
-
-    with faults.one_error():
-        data = datasets.load(args.data)
-        group = cells_of(args.config, args.scale, args.job)
-        of_job(args.job, group, args.results, data)
-        write_attempt(args.results, f"draws_{args.job}", args.attempt)
-        write_done(args.results, args.job, "draws", [group])
+    data = datasets.load(args.data)
+    group = cells_of(args.config, args.scale, args.job)
+    of_job(args.job, group, args.results, data)
+    write_attempt(args.results, f"draws_{args.job}", args.attempt)
+    write_done(args.results, args.job, "draws", [group])
 
 
 if __name__ == "__main__":

@@ -98,20 +98,11 @@ def build_report(steps: Steps, out: Path) -> bool:
     return not made.returncode
 
 
-def estimates(reference: Reference) -> dict[str, float]:
-    """Estimated CPU seconds of the first split of each committed cell, with scores and compilation."""
-    experiments = {cell.experiment for cell in reference.cells.values()}
-    return {
-        cell: seconds + OVERHEAD_S
-        for experiment in sorted(experiments)
-        for cell, seconds in reference.seconds(experiment).items()
-        if cell in reference.cells
-    }
-
-
 def candidates(reference: Reference) -> list[Unit]:
     """A unit per cell that may be chosen, cheapest first. Methods that read one run are one unit."""
-    cost = estimates(reference)
+    experiments = sorted({cell.experiment for cell in reference.cells.values()})
+    spent = {cell: s for e in experiments for cell, s in reference.seconds(e).items() if cell in reference.cells}
+    cost = {cell: seconds + OVERHEAD_S for cell, seconds in spent.items()}  # of the first split
     units: dict[tuple[str, ...], Unit] = {}
     for cell in reference.cells.values():
         if cell.id not in cost or cell.setting.startswith(recompute.NOT_ORDINARY):
@@ -202,7 +193,7 @@ def new_cells(reference: Reference) -> list[Cell]:
     for path in experiment_files():
         full = cells(path, "full")
         experiment = full[0].experiment if full else ""
-        scores = reference.rows(experiment).scores if reference.has(experiment) else None
+        scores = reference.scores(experiment) if reference.has(experiment) else None
         methods = set() if scores is None else set(scores["method"])
         tables = set() if scores is None else set(scores["dataset"])
         fresh = [c for c in full if c.method not in methods or c.dataset not in tables]

@@ -15,7 +15,6 @@ python -m workflow.score --config X.yaml --scale full --dataset wine --data resu
 
 from __future__ import annotations
 
-import argparse
 import csv
 import io
 import math
@@ -286,7 +285,9 @@ def restore(mine: Sequence[Cell], data_path: str, results: Path, reference: Path
             write_npz(results / "draws" / f"{c.id}.npz", of_cell(c, results / "fits", datasets.load(data_path)))
 
 
+@faults.one_error()
 def main() -> None:
+    """Score one data set. Raises MachineFault if a method that was planned cannot be imported now."""
     parser = job_parser("Score the fits of one data set; re-runs no fit.")
     parser.add_argument("--dataset", required=True)
     parser.add_argument("--reuse", default=None, type=Path, help="folder of committed reference scores to restore from")
@@ -294,16 +295,6 @@ def main() -> None:
     parser.add_argument("--cells", type=int, help="number of cells that were planned (default: any)")
     parser.add_argument("--out", required=True)
     args = parser.parse_args()
-
-    with faults.one_error():
-        write(args)
-
-
-def write(args: argparse.Namespace) -> None:
-    """Score and write the file that the command line names.
-
-    Raises MachineFault if a method that was planned cannot be imported now.
-    """
     data = datasets.load(args.data)
     buffer = io.StringIO()
     writer = csv.DictWriter(buffer, COLUMNS, lineterminator="\n")

@@ -85,7 +85,7 @@ def test_a_seed_without_its_split_is_seen_at_the_drawn_split(scene, monkeypatch,
 def test_a_missing_reference_is_one_clear_error(scene):
     reference = scene()
     (reference.folder / "scores/dpsep_uci.csv.gz").unlink()
-    reference._rows.clear()
+    reference._scores.clear()
     with pytest.raises(SystemExit, match=r"scores/dpsep_uci\.csv\.gz is missing; a full run"):
         gate(reference)
 
