@@ -12,17 +12,12 @@ needed.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from evaluation.intervals import LEVELS, binomial_band
 from evaluation.posterior_distance import DRAWS, Moments, distance_scores, moments
 from models.bounded import BoundedLinearRegression
-from workflow.extra import text_of
-
-if TYPE_CHECKING:
-    from workflow.extra import Request
+from workflow.extra import Request, text_of
 
 WIDTHS = (0.5, 1.0, 2.0)
 SETS, ROWS, INPUTS = 1000, 200, 5

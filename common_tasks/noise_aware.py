@@ -17,7 +17,7 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -33,11 +33,8 @@ from models.unconstrained import softplus
 from privacy.audit import Listener
 from privacy.budget import BudgetSpec, Mode
 from workflow import papers, program
-from workflow.extra import kept, text_of
+from workflow.extra import Request, kept, text_of
 from workflow.imports import code_hash
-
-if TYPE_CHECKING:
-    from workflow.extra import Request
 
 NAME = "common_noise_aware.csv"
 #: ``ratio``: geometric mean over data sets of posterior sd over exact sd; ``z``: root mean square of the difference of

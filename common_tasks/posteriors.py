@@ -30,7 +30,7 @@ from models.bounded import Frame
 from models.kind import CONJUGATE
 from workflow import committed, papers
 from workflow.experiments import Cell, cells
-from workflow.reference_posterior import public_frame
+from workflow.score import public_frame
 from workflow.worker import make_task
 
 FOLDER = Path(__file__).resolve().parent / "reference" / "posteriors"

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -19,10 +18,8 @@ import pandas as pd
 from evaluation.metrics import CALIBRATION_BINS, Reliability, class_reliability
 from workflow import papers
 from workflow.experiments import Cell
+from workflow.extra import Request
 from workflow.store import fits_of, record_of
-
-if TYPE_CHECKING:
-    from workflow.extra import Request
 
 COLUMNS = ["cell", "dataset", "method", "setting", "bin", "count", "confidence", "accuracy"]
 

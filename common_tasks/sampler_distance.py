@@ -17,7 +17,6 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import logsumexp
@@ -28,12 +27,9 @@ from methods._shared.logistic.reference import independent_draws, long_chains
 from methods._shared.logistic.sampler import Plan, laplace
 from models.logistic_regression import potential
 from workflow.experiments import Cell
-from workflow.extra import resumed, text_of
+from workflow.extra import Request, resumed, text_of
 from workflow.imports import code_hash
 from workflow.worker import make_task
-
-if TYPE_CHECKING:
-    from workflow.extra import Request
 
 CONCENTRATED, DIFFUSED = "posterior_sampling_glm_concentrated", "posterior_sampling_glm_diffused"
 OPS = "posterior_sampling_ops"

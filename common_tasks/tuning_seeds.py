@@ -28,8 +28,7 @@ import datasets
 from datasets.files import ROOT, write_csv
 from methods import contract
 from models.bounded import BoundedLinearRegression
-from workflow.surrogates import tasks
-from workflow.tuning import choose
+from workflow.tuning import choose, surrogate
 
 KIND, DELTA, EPSILONS = "bounded_linear_regression", 1e-5, (0.1, 1.0, 8.0)
 METHODS = ("adassp", "boosted_adassp", "dp_em_corrected", "sufficient_statistics_perturbation", "whitened_ssp")
@@ -64,10 +63,10 @@ def table(names: tuple[str, ...] = DATASETS, methods: tuple[str, ...] = METHODS)
     for dataset in names:
         about = datasets.get(dataset)
         for seed in SEEDS:
-            surrogate = tasks(about, BoundedLinearRegression(), about.n_rows, np.random.default_rng(seed))
+            made = surrogate(about, BoundedLinearRegression(), about.n_rows, np.random.default_rng(seed))
             for name in methods:
                 method = contract.get(name, KIND)
-                again = choose(method, surrogate, list(EPSILONS), DELTA)
+                again = choose(method, made, list(EPSILONS), DELTA)
                 found[name] += compared(committed[dataset][name], again, method.grid)
     out = []
     for name, rows in found.items():

@@ -99,7 +99,7 @@ def configuration() -> str:
         ("file", "holds"),
         (
             ("`config/gates.yaml`", "tolerances of recomputed numbers"),
-            ("`config/measured.yaml`", "sizes and times that texts quote; `python -m workflow.measured` prints them"),
+            ("`config/measured.yaml`", "sizes and times that texts quote; `python -m reports.measured` prints them"),
             ("`common_tasks/tuned/`", "settings that were chosen on synthetic surrogate data"),
             ("`profiles/`", "profiles of Snakemake, such as that of a cluster"),
         ),
@@ -128,7 +128,7 @@ def config_folder() -> str:
         "",
     ]
     lines += ["* `gates.yaml` holds the tolerances of recomputed numbers."]
-    lines += ["* `measured.yaml` holds sizes and times that texts quote. `python -m workflow.measured` prints them."]
+    lines += ["* `measured.yaml` holds sizes and times that texts quote. `python -m reports.measured` prints them."]
     return "\n".join(lines) + "\n"
 
 

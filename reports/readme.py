@@ -25,6 +25,7 @@ from reports import (
     findings,
     frames,
     manual,
+    measured,
     pooled,
     published,
     reference,
@@ -39,7 +40,7 @@ from reports.frames import Frames
 from reports.published import SOURCE_TITLES
 from reports.site.status import privacy_status
 from reports.verdicts import judged_together, read_findings
-from workflow import committed, measured, new
+from workflow import committed, new
 from workflow.papers import key_of, papers, programs
 from workflow.program import CPU_SECONDS, read_scores
 

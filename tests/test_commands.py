@@ -30,7 +30,7 @@ import click
 import pytest
 import yaml
 
-from workflow import arguments, cli, launch
+from workflow import cli, launch
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = ("README.md", "CONTRIBUTING.md")
@@ -155,9 +155,9 @@ def a_bench(words: list[str], place: Place, given: dict[str, str]) -> None:
 def a_plan(words: list[str], given: dict[str, str]) -> None:
     """Words that the launcher hands to Snakemake."""
     full = words[:1] == ["full"]
-    made = arguments.targets_first(words[1:] if full else words)
+    made = launch.targets_first(words[1:] if full else words)
     made = launch.scaled("full", made) if full else made
-    arguments.check(made)
+    launch.checked(made)
     if {"--profile", "--report", "--sdm"} & set(made):  # a cluster, a finished run, a container: not here
         return
     # scale and cores of all plans are the same, so that equal plans are made once

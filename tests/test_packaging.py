@@ -16,7 +16,7 @@ import yaml
 from packaging.markers import Marker
 from packaging.specifiers import SpecifierSet
 
-from workflow.measured import recorded
+from reports.measured import recorded
 
 ROOT = Path(__file__).parent.parent
 

@@ -32,7 +32,7 @@ from pathlib import Path
 
 from datasets.files import locked, write_text
 from datasets.store import Damaged
-from workflow import faults, noise
+from workflow import arithmetic, faults
 from workflow.experiments import Cell, cells, families, jobs, units
 from workflow.store import (
     RETRIED,
@@ -108,11 +108,17 @@ def run(
         return fit_group(group, name, data_path, data, results, known, retry, chunk) if group else []
 
 
+def recorded(cell: Cell, results: Path) -> dict | None:
+    """The record of a cell; None if its files are missing or damaged."""
+    try:
+        return record_of(cell, results / "fits")
+    except (FileNotFoundError, Damaged):
+        return None
+
+
 def finished(cell: Cell, data, results: Path, retry: str) -> bool:
     """Whether the files of a cell are intact, belong to this code, data and noise, and need no retry."""
-    try:
-        record = record_of(cell, results / "fits")
-    except (FileNotFoundError, Damaged):
+    if (record := recorded(cell, results)) is None:
         return False
     now = {"noise": None, **head_of(cell, data)}
     again = [r for r in record["splits"] if r["status"] in RETRIED[retry]]
@@ -121,15 +127,12 @@ def finished(cell: Cell, data, results: Path, retry: str) -> bool:
 
 def of_reference(cell: Cell, results: Path) -> bool:
     """Whether the files of a cell hold rows of the committed reference."""
-    try:
-        return bool(record_of(cell, results / "fits")["reused"])
-    except (FileNotFoundError, Damaged):
-        return False
+    return bool((recorded(cell, results) or {}).get("reused"))
 
 
 def head_of(cell: Cell, data) -> dict:
     """The facts that identify the rows of a cell. Rows of other code or data are not used."""
-    secret = {"noise": noise.SECRET} if noise.of_run() == noise.SECRET else {}
+    secret = {"noise": arithmetic.SECRET} if arithmetic.noise_of_run() == arithmetic.SECRET else {}
     return {"cell": cell.id, "code_hash": cell.code_hash, "data_hash": data.data_hash, **secret}
 
 
@@ -257,17 +260,23 @@ def finish(cell: Cell, head: dict, rows: list[dict], parameters: dict, results: 
     write_cell(results / "fits", {**record, "reused": reused or []}, parameters)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description="Fit the cells of a job, or one of them, over all splits; resumes.")
+def job_parser(description: str) -> argparse.ArgumentParser:
+    """The options of every job of an experiment."""
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--config", required=True, help="the experiment's YAML file")
     parser.add_argument("--scale", required=True, help="full, quick or tiny")
+    parser.add_argument("--data", required=True, help="the data set's npz file")
+    parser.add_argument("--results", default="results", type=Path)
+    return parser
+
+
+def main() -> None:
+    parser = job_parser("Fit the cells of a job, or one of them, over all splits; resumes.")
     chosen = parser.add_mutually_exclusive_group(required=True)
     chosen.add_argument("--job", help="name of the job")
     chosen.add_argument("--cell", help="id of a cell, or name of a family, which is fitted also if it is there")
     parser.add_argument("--chunk", default=0, type=int, help="with --job: number of a range of splits, from 1")
     parser.add_argument("--anew", action="store_true", help="with --job: fit also the cells that are there")
-    parser.add_argument("--data", required=True, help="the data set's npz file")
-    parser.add_argument("--results", default="results", type=Path)
     parser.add_argument("--reuse", default=None, type=Path, help="folder of committed reference scores to restore from")
     parser.add_argument("--refit", default=[], nargs="*", metavar="METHOD", help="methods that are fitted all the same")
     parser.add_argument("--retry", default="timeout", choices=list(RETRIED), help="lost splits to try again")

@@ -6,9 +6,10 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import click
 from click.shell_completion import CompletionItem
@@ -46,6 +47,13 @@ class Several(click.Command):
                 words.append(flag)
             words.append(word)
         return super().parse_args(ctx, words)
+
+
+def nearest(word: str, known: Collection[str]) -> str:
+    """``did you mean X?`` if a known word is similar, otherwise all known words."""
+    if matches := difflib.get_close_matches(word, list(known), n=1, cutoff=0.6):
+        return f"did you mean '{matches[0]}'?"
+    return f"there are {', '.join(known)}"
 
 
 def command(word: str) -> click.Command:

@@ -15,19 +15,18 @@ that compute numbers, and the date of that commit.
 
 from __future__ import annotations
 
-import csv
 import gzip
-import io
 import zlib
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 
-from datasets.files import csv_text, write_bytes, write_text
+from datasets.files import csv_text, write_bytes, write_csv
 from evaluation.summary import OPTIONAL, read_scores
 from workflow import imports, papers
+from workflow.arithmetic import LIBRARIES
 from workflow.experiments import Cell, cells, experiment_files, families, jobs
 
 SUFFIX = ".csv.gz"
@@ -38,8 +37,6 @@ LEDGER_COLUMNS = [
 ]
 RUNS = "runs.csv"
 RUN_COLUMNS = ("experiment", "method", "commit", "versions", "date")
-#: libraries whose version may change a number.
-LIBRARIES = ("numpy", "scipy", "numba", "jax", "numpyro", "torch", "scikit-learn", "autodp", "dp-accounting")
 
 SHORT_RUNS = "short_runs.csv"
 SHORT_COLUMNS = ["experiment", "method", "cell", "metric", "value"]
@@ -158,16 +155,15 @@ def runs(folder: Path = papers.REFERENCE) -> dict[Entry, dict[str, str]]:
     for path in (home / RUNS for home in papers.homes(folder)):
         if not path.is_file():
             continue
-        with open(path, newline="", encoding="utf-8") as f:
-            reader = csv.DictReader(f)
-            if tuple(reader.fieldnames or ()) != RUN_COLUMNS:
-                raise ValueError(f"{path}: columns {reader.fieldnames}; they must be {', '.join(RUN_COLUMNS)}")
-            rows |= {(row["experiment"], row["method"]): row for row in reader}
+        frame = pd.read_csv(path, dtype=str, keep_default_na=False)
+        if tuple(frame) != RUN_COLUMNS:
+            raise ValueError(f"{path}: columns {', '.join(frame)}; they must be {', '.join(RUN_COLUMNS)}")
+        rows |= {(row["experiment"], row["method"]): row for row in frame.to_dict("records")}
     return dict(sorted(rows.items()))
 
 
 def run_of(entry: Entry, manifest: Mapping) -> dict[str, str]:
-    """The row of ``runs.csv`` for a run with this manifest (``workflow.manifest``)."""
+    """The row of ``runs.csv`` for a run with this manifest (``workflow.arithmetic``)."""
     commit, made = str(manifest.get("commit", "")), manifest.get("versions", {})
     return {
         "experiment": entry[0],
@@ -192,27 +188,7 @@ def write_runs(rows: Mapping[Entry, Mapping[str, str]], folder: Path = papers.RE
     for entry in sorted(rows):
         by_path.setdefault(papers.place(entry[0], folder) / RUNS, []).append(rows[entry])
     for path, mine in by_path.items():
-        buffer = io.StringIO()
-        writer = csv.DictWriter(buffer, RUN_COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(mine)
-        write_text(path, buffer.getvalue())
-
-
-class RowsByCell(Mapping[str, list[dict]]):
-    """Cell -> its score rows. They are grouped at the first use, because few cells of an experiment are read."""
-
-    def __init__(self, scores: pd.DataFrame):
-        self.scores, self._places = scores, scores.groupby("cell", sort=False).indices
-
-    def __getitem__(self, cell: str) -> list[dict]:
-        return self.scores.iloc[self._places[cell]].to_dict("records")
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._places)
-
-    def __len__(self) -> int:
-        return len(self._places)
+        write_csv(path, pd.DataFrame(mine, columns=RUN_COLUMNS))
 
 
 class Reference:
@@ -221,7 +197,8 @@ class Reference:
     def __init__(self, folder: Path = papers.REFERENCE):
         self.folder = Path(folder)
         self.entries: dict[Entry, tuple[Cell, ...]] = {}
-        self._rows: dict[str, RowsByCell] = {}
+        self._scores: dict[str, pd.DataFrame] = {}
+        self._places: dict[str, dict] = {}  # cell -> numbers of its rows
         self._known = set(experiments(self.folder))
         for path in experiment_files():
             for cell in self.cells_of(path):
@@ -236,31 +213,36 @@ class Reference:
         """The cells of an experiment file. A cell that is committed with fewer splits has those."""
         every = cells(path, "full")
         known = every and every[0].experiment in self._known
-        splits = splits_of(self.rows(every[0].experiment).scores) if known else {}
+        splits = splits_of(self.scores(every[0].experiment)) if known else {}
         return [as_committed(cell, splits) for cell in every]
 
     def has(self, experiment: str) -> bool:
         """Whether an experiment has committed scores."""
         return experiment in self._known
 
-    def rows(self, experiment: str) -> RowsByCell:
-        """Committed score rows by cell. Exits with the reason if they cannot be read."""
-        if experiment not in self._rows:
+    def scores(self, experiment: str) -> pd.DataFrame:
+        """Committed scores of an experiment. Exits with the reason if they cannot be read."""
+        if experiment not in self._scores:
             try:
-                self._rows[experiment] = RowsByCell(read(self.folder, experiment))
+                self._scores[experiment] = read(self.folder, experiment)
             except (FileNotFoundError, ValueError) as e:
                 raise SystemExit(str(e)) from None
-        return self._rows[experiment]
+        return self._scores[experiment]
 
     def rows_of(self, cell: Cell) -> list[dict]:
         """The committed score rows of a cell, which may be none."""
-        return self.rows(cell.experiment).get(cell.id, []) if self.has(cell.experiment) else []
+        if not self.has(cell.experiment):
+            return []
+        scores = self.scores(cell.experiment)
+        if cell.experiment not in self._places:
+            self._places[cell.experiment] = scores.groupby("cell", sort=False).indices
+        return scores.iloc[self._places[cell.experiment].get(cell.id, [])].to_dict("records")
 
     def seconds(self, experiment: str) -> dict[str, float]:
         """Mean seconds per split of every committed cell with scores: CPU seconds if they are known."""
         if not self.has(experiment):
             return {}
-        rows = self.rows(experiment).scores
+        rows = self.scores(experiment)
         spent = rows[(rows["status"] == "ok") & (rows["seconds"] != "")].drop_duplicates(["cell", "split"])
         took = spent["seconds"].where(spent["cpu_seconds"] == "", spent["cpu_seconds"])
         return pd.to_numeric(took).groupby(spent["cell"]).mean().to_dict()
@@ -275,14 +257,14 @@ def read_short_runs(folder: Path) -> dict[ShortKey, float]:
     path = Path(folder) / SHORT_RUNS
     if not path.exists():
         return {}
-    with open(path, newline="", encoding="utf-8") as f:
-        return {(r["experiment"], r["method"], r["cell"], r["metric"]): float(r["value"]) for r in csv.DictReader(f)}
+    rows = pd.read_csv(path, dtype=str, keep_default_na=False).itertuples(index=False)
+    return {(r.experiment, r.method, r.cell, r.metric): float(r.value) for r in rows}
 
 
 def write_short_runs(rows: Mapping[ShortKey, float], folder: Path) -> None:
     """Write all short runs into a reference folder."""
     frame = pd.DataFrame([[*key, repr(rows[key])] for key in sorted(rows)], columns=SHORT_COLUMNS)
-    write_text(Path(folder) / SHORT_RUNS, csv_text(frame))
+    write_csv(Path(folder) / SHORT_RUNS, frame)
 
 
 def drop_short_runs(of: Collection[Entry], folder: Path) -> None:

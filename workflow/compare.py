@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Collection, Iterable, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+import pandas as pd
 import yaml
 
 from datasets.files import ROOT
@@ -21,6 +23,7 @@ from methods import contract
 from methods.contract import Rerun
 from workflow import arithmetic, papers
 from workflow.experiments import Cell
+from workflow.program import CPU_SECONDS
 
 #: columns of a score row with the privacy cost of a fit. They are compared exactly, and epsilon to rounding.
 COST = ("epsilon", "delta", "relation", "accountant")
@@ -247,3 +250,68 @@ def rows_for_reader(cell: Cell, found: Sequence[dict], old: Sequence[dict], spli
 
 def _mean(values: list[float]) -> str:
     return f"{math.fsum(values) / len(values):.13g}"
+
+
+def own_numbers(measures: Mapping[str, str], i: str, was: Mapping[str, str], now: Mapping) -> Iterator[Number]:
+    """The committed measures of one score row of the cell ``i``, next to those that were computed here."""
+    if now["status"] != was["status"]:
+        verdict = NOT_RUN if now["status"] == "no_data" else DIFFERS
+        yield Number(i, "", "status", was["status"], str(now["status"]), math.nan, verdict, str(now["reason"]))
+        return
+    if was["status"] == "no_data":
+        yield Number(i, "", "status", was["status"], "", math.nan, NOT_RUN, str(now["reason"]))
+    for measure, column in measures.items():
+        name = column.removeprefix("1 - ")
+        old, new = was[name], str(now[name])
+        if not old:
+            continue
+        if name != column:
+            old, new = str(1 - float(old)), str(1 - float(new))
+        allowed, how = own_tolerance(float(old))
+        verdict = EQUAL if old == new else word(float(new), float(old), allowed)
+        stated = re.search(r"(?:^|;)delta=([^;]+)", was.get("setting", ""))
+        delta = was.get("delta") or (stated and stated[1])
+        why = f"delta {delta}" if column == "ledger_epsilon" and delta else f"{was['repeats']} repetitions"
+        how = "" if verdict == EQUAL else f"; {how}"
+        yield Number(i, "", measure.format(metric=was["metric"]), old, new, allowed, verdict, why + how)
+
+
+def compare_program(paper: str, folder: Path) -> list[Number]:
+    """All score files of a paper in ``folder``, compared value by value with the committed files.
+
+    A value may be a list of numbers that are separated by spaces. CPU seconds are not compared.
+    """
+    out = []
+    for path in sorted((ROOT / "papers" / paper / "reference" / "scores").glob("*.csv.gz")):
+        if not (folder / path.name).is_file():
+            out.append(Number(path.name, "", "file", "", "", math.nan, DIFFERS, "it is committed only"))
+            continue
+        was, now = (
+            pd.read_csv(p, dtype=str, keep_default_na=False).drop(columns=CPU_SECONDS, errors="ignore")
+            for p in (path, folder / path.name)
+        )
+        if was.shape != now.shape or list(was) != list(now):
+            why = f"{now.shape} rows and columns, committed {was.shape}"
+            out.append(Number(path.name, "", "shape", "", "", math.nan, DIFFERS, why))
+            continue
+        for column in was:
+            for row, (old, new) in enumerate(zip(was[column], now[column], strict=True)):
+                out += _values(f"{path.name}, row {row + 1}", column, old, new)
+    return out
+
+
+def _values(where: str, column: str, old: str, new: str) -> list[Number]:
+    """The numbers of one value, or the text as a whole."""
+    parts = list(zip(old.split(), new.split(), strict=False))
+    try:
+        pairs = [(a, b, float(a), float(b)) for a, b in parts]
+    except ValueError:
+        pairs = []
+    if not pairs or len(old.split()) != len(new.split()):
+        verdict = EQUAL if old == new else DIFFERS
+        return [Number(where, "", column, old, new, math.nan, verdict, "text")] if old or new else []
+    judged = [(a, b, was, now, *own_tolerance(was)) for a, b, was, now in pairs]
+    return [
+        Number(where, "", column, a, b, allowed, word(now, was, allowed), how)
+        for a, b, was, now, allowed, how in judged
+    ]

@@ -10,27 +10,27 @@ number that is not finite, its split has the reason as text.
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import numpy as np
+
+import datasets
+from datasets.files import write_npz
+from evaluation.case import Case
+from models import posteriors
+from models.kind import resolve
 from workflow import faults
+from workflow.cell import cells_of, job_parser, write_done
+from workflow.experiments import Cell
+from workflow.imports import code_hash
 from workflow.store import KEY, RAISED, append, parameters_of, record_of, say, whole, write_attempt
-
-if TYPE_CHECKING:
-    from workflow.experiments import Cell
 
 
 def case_of(cell, k: int, data, posterior=None, drawn=None):
     """The input of the kind of model's scorer for split ``k``, with the random numbers of its prediction."""
-    import numpy as np
-
-    import datasets
-    from evaluation.case import Case
-
     return Case(
         posterior=posterior,
         model=cell.build_model(),
@@ -46,11 +46,6 @@ def case_of(cell, k: int, data, posterior=None, drawn=None):
 
 def of_split(cell, k: int, kind: str, parameters: dict, data):
     """The array of one split (see the module). Raises ValueError if a number is not finite."""
-    import numpy as np
-
-    from models import posteriors
-    from models.kind import resolve
-
     case = case_of(cell, k, data, posterior=posteriors.load(kind, parameters))
     with np.errstate(all="ignore"):  # a posterior far outside the range of floating-point numbers is a result
         return resolve(cell.about.draws)(case)
@@ -58,8 +53,6 @@ def of_split(cell, k: int, kind: str, parameters: dict, data):
 
 def of_cell(cell, fits: Path, data) -> dict:
     """Split -> array of one cell, or the reason why there is none."""
-    import numpy as np
-
     record, out = record_of(cell, fits), {}
     with np.load(fits / f"{cell.id}.npz") as store:
         for row in [r for r in record["splits"] if r["status"] == "ok"]:
@@ -80,9 +73,6 @@ def of_cell(cell, fits: Path, data) -> dict:
 
 def of_job(job: str, group: Sequence[Cell], results: Path, data) -> None:
     """Write the draws of the cells of a job. Draws that an interrupted call made of the same fits and code are kept."""
-    from datasets.files import write_npz
-    from workflow.imports import code_hash
-
     made = results / "partial" / f"draws_{job}.jsonl"
     there = made.read_text(encoding="utf-8").splitlines() if made.exists() else []
     for cell in group:
@@ -96,25 +86,17 @@ def of_job(job: str, group: Sequence[Cell], results: Path, data) -> None:
     made.unlink(missing_ok=True)
 
 
+@faults.one_error()
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Coverage fractions or predicted probabilities of the cells of a job.")
-    parser.add_argument("--config", required=True, help="the experiment's YAML file")
-    parser.add_argument("--scale", required=True, help="full, quick or tiny")
+    parser = job_parser("Coverage fractions or predicted probabilities of the cells of a job.")
     parser.add_argument("--job", required=True, help="name of the job")
     parser.add_argument("--attempt", default=0, type=int, help="number of this attempt, see workflow.store")
-    parser.add_argument("--data", required=True, help="the data set's npz file")
-    parser.add_argument("--results", default="results", type=Path)
     args = parser.parse_args()
-
-    import datasets
-    from workflow.cell import cells_of, write_done
-
-    with faults.one_error():
-        data = datasets.load(args.data)
-        group = cells_of(args.config, args.scale, args.job)
-        of_job(args.job, group, args.results, data)
-        write_attempt(args.results, f"draws_{args.job}", args.attempt)
-        write_done(args.results, args.job, "draws", [group])
+    data = datasets.load(args.data)
+    group = cells_of(args.config, args.scale, args.job)
+    of_job(args.job, group, args.results, data)
+    write_attempt(args.results, f"draws_{args.job}", args.attempt)
+    write_done(args.results, args.job, "draws", [group])
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -36,7 +36,7 @@ MOST_CELLS, LONGEST_ID = 10_000, 200
 #: machine, and the largest peak, but for EP at the shape of Year, is 2.6 GB.
 TIMEOUT_S, REQUEST_TIMEOUT_S, MEM_MB = 3600.0, 3600.0, 4000
 #: modules that fit, draw and score every cell.
-SCORING = ("workflow.worker", "workflow.draws", "workflow.reference_posterior", "workflow.score")
+SCORING = ("workflow.worker", "workflow.draws", "workflow.score")
 
 
 class ConfigError(ValueError):
@@ -76,17 +76,8 @@ class Cell:
     @property
     def values(self) -> dict:
         """All that the numbers of the cell depend on besides code and data. It is stored with the fits."""
-        return {
-            "experiment": self.experiment,
-            "dataset": self.dataset,
-            "protocol": self.protocol,
-            "method": self.method,
-            "setting": self.setting,
-            "model": dict(self.model),
-            "settings": dict(self.settings),
-            "budget": dict(self.budget),
-            "splits": self.splits,
-        }
+        axes = ("experiment", "dataset", "protocol", "method", "setting", "model", "settings", "budget", "splits")
+        return {k: dict(v) if isinstance(v := getattr(self, k), tuple) else v for k in axes}
 
     @property
     def id(self) -> str:
@@ -199,29 +190,28 @@ def _slug(*words: str) -> str:
     return "-".join(re.sub(r"[^a-z0-9.]+", "_", w) for w in words if w)
 
 
-def families(of: Iterable[Cell]) -> dict[str, list[Cell]]:
-    """Family -> its cells. Cells without a family are left out."""
+def _grouped(of: Iterable[Cell], name: Callable[[Cell], str]) -> dict[str, list[Cell]]:
+    """Name -> its cells. Cells without a name are left out."""
     out: dict[str, list[Cell]] = {}
     for cell in of:
-        if cell.family:
-            out.setdefault(cell.family, []).append(cell)
+        if key := name(cell):
+            out.setdefault(key, []).append(cell)
     return out
+
+
+def families(of: Iterable[Cell]) -> dict[str, list[Cell]]:
+    """Family -> its cells. Cells without a family are left out."""
+    return _grouped(of, lambda cell: cell.family)
 
 
 def units(of: Iterable[Cell]) -> dict[str, list[Cell]]:
     """Cells that are fitted together: each family by its name, and each other cell by its id."""
-    out: dict[str, list[Cell]] = {}
-    for cell in of:
-        out.setdefault(cell.family or cell.id, []).append(cell)
-    return out
+    return _grouped(of, lambda cell: cell.family or cell.id)
 
 
 def jobs(of: Iterable[Cell]) -> dict[str, list[Cell]]:
     """Cells by the Snakemake job that fits them, in the order of :func:`units`."""
-    out: dict[str, list[Cell]] = {}
-    for cell in of:
-        out.setdefault(cell.job, []).append(cell)
-    return out
+    return _grouped(of, lambda cell: cell.job)
 
 
 def _freeze(v):

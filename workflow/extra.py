@@ -17,15 +17,13 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import datasets
 from datasets.files import write_sealed, write_text
 from workflow import papers, store
+from workflow.experiments import Cell, cells
 from workflow.papers import Extra, Paper
-
-if TYPE_CHECKING:
-    import datasets
-    from workflow.experiments import Cell
 
 
 @dataclass(frozen=True)
@@ -50,14 +48,10 @@ class Request:
 
     def cells(self, scale: str = "") -> list[Cell]:
         """The cells of its experiment at a scale (default: that of the run)."""
-        from workflow.experiments import cells
-
         return cells(self.config, scale or self.scale)
 
     def data(self, dataset: str = "") -> datasets.Data:
         """The rows of a data set of the run (default: the first that it reads)."""
-        import datasets
-
         return datasets.load(self.results / "data" / f"{dataset or (self.extra.datasets or ('',))[0]}.npz")
 
 

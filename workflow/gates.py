@@ -3,7 +3,6 @@
     python -m workflow.gates check                recompute two splits of every method in every experiment, and compare
     python -m workflow.gates programs             compare whole runs of papers with their own code
     python -m workflow.gates short-runs --write   write reports/reference/short_runs.csv anew
-    python -m workflow.gates no-data              list cells of this run that say no_data although their data is there
 
 ``check`` takes the cheapest cell of every method in every experiment: the first split, and one that is drawn from the
 commit's hash. A method whose own files differ from the merge base is also recomputed at its smallest and largest
@@ -20,21 +19,37 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
+import hashlib
 import math
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from datasets.files import ROOT
+from methods import contract
+from methods.contract import Rerun
 from workflow import arithmetic, committed, imports, papers
 from workflow.committed import SHORT_RUNS, Entry, Reference
-from workflow.compare import DIFFERS, NOT_RUN, Number, sentence, shown, word
-from workflow.own_code import compare_program, own_units
-from workflow.recompute import Found, Tables, compare_unit, recompute_units, short_values
-from workflow.sample import Unit, changed_entries, choose
+from workflow.compare import DIFFERS, NOT_RUN, Number, compare_program, sentence, shown, tolerances, word
+from workflow.experiments import Cell
+from workflow.imports import differing
+from workflow.recompute import (
+    NOT_ORDINARY,
+    Found,
+    Tables,
+    Unit,
+    compare_unit,
+    own_units,
+    recompute_units,
+    short_values,
+    shortened,
+    together,
+    unit_of,
+)
 
+#: a cell with summaries of all splits is recomputed on all of them if that costs at most this many CPU seconds.
+WHOLE_SECONDS = 5.0
 #: CPU seconds of the samples that are recomputed to measure false alarms.
 REPEAT_SECONDS = 20.0
 #: relative difference above which numbers are counted as moved, whatever their tolerances are.
@@ -86,6 +101,87 @@ def check(reference: Reference, wanted: Sequence[str], tables: Tables, jobs: int
         say(f"{'/'.join(entry)}: nothing was compared")
     wrong += len(missing)
     return wrong if numbers else max(wrong, 1)
+
+
+def ordinary(of: Iterable[Cell]) -> list[Cell]:
+    """The cells that are neither tuned nor ablations, or all cells if none remain."""
+    of = list(of)
+    return [c for c in of if not c.setting.startswith(NOT_ORDINARY)] or of
+
+
+def size(cell: Cell) -> tuple[float, float]:
+    """The sort key that puts small budgets first: small epsilon, then large noise multiplier."""
+    budget = dict(cell.budget)
+    epsilon = budget.get("epsilon") or (budget["renyi"][1] if budget.get("renyi") else 0.0)
+    return float(epsilon), -float(budget.get("noise_multiplier") or 0.0)
+
+
+def drawn_split(cell: Cell, commit: str) -> int:
+    """A split other than the first, drawn from the hash of a commit; 0 if the cell has only one split."""
+    if cell.splits < 2:
+        return 0
+    digest = hashlib.sha256(f"{commit}|{cell.id}".encode()).digest()
+    return 1 + int.from_bytes(digest[:8], "big") % (cell.splits - 1)
+
+
+def needs_short_run(cell: Cell) -> bool:
+    """Whether a short run is compared even if a whole fit is cheap.
+
+    This holds for Markov chains, and for training whose tolerance is wide on other kernels.
+    """
+    config, rerun = tolerances(), contract.get(cell.method).rerun
+    if rerun in (Rerun.CHAIN, Rerun.CLOSED_FORM):
+        return rerun == Rerun.CHAIN
+    chaotic = rerun == Rerun.CHAOTIC or cell.experiment not in config["experiments"]
+    return chaotic and shortened(cell, config["short"]) is not cell
+
+
+def choose(reference: Reference, wanted: Iterable[Entry], commit: str, changed: Collection[Entry] = ()) -> list[Unit]:
+    """The units that the gate recomputes, most expensive first.
+
+    Parameters
+    ----------
+    wanted : pairs of experiment and method.
+    commit : the commit that the second split is drawn from.
+    changed : the pairs whose own files differ from the merge base; they get larger samples.
+    """
+    config, short_keys = tolerances(), {key[:3] for key in reference.short_rows()}
+    out: dict[tuple, Unit] = {}
+    covered: set[Entry] = set()
+
+    def add(group: Sequence[Cell], splits: Iterable[int], seconds: float, short: Mapping[str, int] | None = None):
+        one = unit_of(group, splits, seconds, short)
+        out[one.cells, one.splits, one.short] = one
+
+    for entry in wanted:
+        of, spent = reference.entries[entry], reference.seconds(entry[0])
+        cell = min(ordinary(of), key=lambda c: (spent.get(c.id, math.inf), c.id))
+        cost, n = spent.get(cell.id, 0.0), cell.splits
+        expensive, chain = cost > config["expensive_seconds"], contract.get(entry[1]).rerun == Rerun.CHAIN
+        can_be_short = [c for c in of if shortened(c, config["short"]) is not c]
+        if not ((expensive or chain) and can_be_short):
+            if entry not in covered:
+                group = together(cell, reference.families)
+                covered |= {(entry[0], c.method) for c in group}
+                whole = cell.pooled and cost * n <= WHOLE_SECONDS
+                second = [] if expensive or chain else [drawn_split(cell, commit)]
+                add(group, range(n) if whole else [0, *second], cost)
+            if entry in changed and not (expensive or chain):
+                here = [c for c in ordinary(of) if (c.dataset, c.protocol) == (cell.dataset, cell.protocol)]
+                for one in (min(here, key=size), max(here, key=size)):
+                    add(together(one, reference.families), [0, one.splits - 1], spent.get(one.id, 0.0))
+        if can_be_short and (expensive or any(needs_short_run(c) for c in of)):
+            # which one is repeated must not depend on what fits cost: the one that is committed
+            same = [c for c in of if (*entry, shortened(c, config["short"]).id) in short_keys] or ordinary(can_be_short)
+            one = min(same, key=lambda c: (spent.get(c.id, math.inf), c.id))
+            add(together(one, reference.families), [0], 0.0, config["short"])
+    return sorted(out.values(), key=lambda u: (-u.seconds, u.cells))
+
+
+def changed_entries(reference: Reference) -> set[Entry]:
+    """Pairs of experiment and method whose own files differ from the merge base."""
+    files = differing("methods")
+    return {e for e, of in reference.entries.items() if files & set(of[0].own_files)} if files else set()
 
 
 def source(reference: Reference, unit: Unit) -> str:
@@ -195,37 +291,18 @@ def check_programs(results: Path) -> int:
     return int(not numbers or any(n.verdict == DIFFERS for n in numbers))
 
 
-def no_data_cells(fits: Path, data: Path) -> list[str]:
-    """Cells that say no_data although their data set is there."""
-    import datasets
-
-    wrong = []
-    for path in sorted(fits.glob("*.json")):
-        record = json.loads(path.read_text())
-        if any(r["status"] == "no_data" for r in record["splits"]):
-            npz = data / f"{record['dataset']}.npz"
-            if npz.exists() and datasets.load(npz).status == "ok":
-                wrong.append(record["cell"])
-    return wrong
-
-
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m workflow.gates",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("what", nargs="?", default="check", choices=["check", "programs", "short-runs", "no-data"])
+    parser.add_argument("what", nargs="?", default="check", choices=["check", "programs", "short-runs"])
     parser.add_argument("--only", action="append", default=[], metavar="EXPERIMENT[/METHOD]")
     parser.add_argument("--write", action="store_true", help="short-runs: write the committed file")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: all cores)")
     parser.add_argument("--results", default=ROOT / "results", type=Path)
     args = parser.parse_args(argv)
-    if args.what == "no-data":
-        wrong = no_data_cells(args.results / "fits", args.results / "data")
-        for cell in wrong:
-            say(f"{cell} says no_data, but its data is there; run it again with ./bench --forcerun fit")
-        return 1 if wrong else 0
     if args.what == "programs":
         return check_programs(args.results)
     reference, tables = Reference(), Tables(args.results)

@@ -16,7 +16,7 @@ import difflib
 import hashlib
 import keyword
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ from datasets.reader import NUMBER, Column, Given, Layout, TableError, last_colu
 from methods import contract
 from models import kind as model_kinds
 from workflow import papers
-from workflow.cli import Several
+from workflow.cli import Several, nearest
 from workflow.table_options import stated, table_options
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -63,12 +63,6 @@ def check_name(what: str, word: str) -> None:
     """Raise Refused for a word that cannot name a module."""
     if not re.fullmatch(r"[a-z][a-z0-9_]*", word) or keyword.iskeyword(word):
         raise Refused(f"{what} '{word}': give lower-case letters, digits and underscores, a letter first")
-
-
-def nearest(word: str, known: Iterable[str]) -> str:
-    """The question whether the most similar known word was meant; "" if none is similar."""
-    matches = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
-    return f"; did you mean '{matches[0]}'?" if matches else ""
 
 
 def class_name(name: str) -> str:
@@ -136,8 +130,7 @@ def method(name: str, kind: str, family: str | None, private: bool) -> None:
     for what, word in (("name", name), ("family", home)):
         check_name(what, word)
     if kind not in model_kinds.kinds():
-        known = model_kinds.kinds()
-        raise Refused(f"unknown kind of model '{kind}'{nearest(kind, known)} (known: {', '.join(known)})")
+        raise Refused(f"unknown kind of model '{kind}'; {nearest(kind, model_kinds.kinds())}")
     there = f"{contract.module_of(name).replace('.', '/')}.py" if name in contract.names() else contract.left_out(name)
     if there:
         raise Refused(f"there is a method '{name}' already ({there}); to teach it {kind}, add a class to that file")

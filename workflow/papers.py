@@ -58,7 +58,7 @@ class Program:
     rows by their keys (dataset, method, reading, setting or epsilon, and table if there is one). ``checks``: names of
     small tables that findings use. ``check``: "module:dict", name -> function of the mirror that returns the table.
 
-    ``samples``: pattern of cell ids that the gate recomputes (``workflow.own_code``) -> CPU seconds per method and
+    ``samples``: pattern of cell ids that the gate recomputes (``workflow.recompute``) -> CPU seconds per method and
     reading. ``measures``: name of a number -> column of a score row, or "1 - column"; ``{metric}`` in a name is the
     metric of the row.
 

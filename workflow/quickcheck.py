@@ -12,9 +12,7 @@ otherwise 0.
 from __future__ import annotations
 
 import contextlib
-import csv
 import dataclasses
-import io
 import json
 import os
 import subprocess
@@ -23,13 +21,14 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from datasets.files import ROOT, write_json, write_text
-from workflow import manifest, own_code, papers, recompute, sample
+import pandas as pd
+
+from datasets.files import ROOT, write_csv, write_json, write_text
+from workflow import arithmetic, papers, recompute
 from workflow.committed import Reference
 from workflow.compare import DIFFERS, EQUAL, NEW, NOT_RUN, WITHIN, Row
 from workflow.experiments import Cell, cells, experiment_files
-from workflow.recompute import Tables, run_cell
-from workflow.sample import Unit
+from workflow.recompute import Tables, Unit, run_cell
 
 #: CPU seconds of all cells. The whole may take 240: the report and reading the reference take the rest.
 CPU_SECONDS = 90.0
@@ -99,29 +98,20 @@ def build_report(steps: Steps, out: Path) -> bool:
     return not made.returncode
 
 
-def estimates(reference: Reference) -> dict[str, float]:
-    """Estimated CPU seconds of the first split of each committed cell, with scores and compilation."""
-    experiments = {cell.experiment for cell in reference.cells.values()}
-    return {
-        cell: seconds + OVERHEAD_S
-        for experiment in sorted(experiments)
-        for cell, seconds in reference.seconds(experiment).items()
-        if cell in reference.cells
-    }
-
-
 def candidates(reference: Reference) -> list[Unit]:
     """A unit per cell that may be chosen, cheapest first. Methods that read one run are one unit."""
-    cost = estimates(reference)
+    experiments = sorted({cell.experiment for cell in reference.cells.values()})
+    spent = {cell: s for e in experiments for cell, s in reference.seconds(e).items() if cell in reference.cells}
+    cost = {cell: seconds + OVERHEAD_S for cell, seconds in spent.items()}  # of the first split
     units: dict[tuple[str, ...], Unit] = {}
     for cell in reference.cells.values():
-        if cell.id not in cost or cell.setting.startswith(sample.NOT_ORDINARY):
+        if cell.id not in cost or cell.setting.startswith(recompute.NOT_ORDINARY):
             continue
-        group = [c for c in sample.together(cell, reference.families) if c.id in cost]
+        group = [c for c in recompute.together(cell, reference.families) if c.id in cost]
         spent = [cost[c.id] for c in group]  # readings share one run; budgets of one method add up
-        one = sample.unit_of(group, [0], max(spent) if len({c.method for c in group}) > 1 else sum(spent))
+        one = recompute.unit_of(group, [0], max(spent) if len({c.method for c in group}) > 1 else sum(spent))
         units[one.cells] = one
-    return sorted([*units.values(), *own_code.own_units()], key=lambda u: (u.seconds, u.cells))
+    return sorted([*units.values(), *recompute.own_units()], key=lambda u: (u.seconds, u.cells))
 
 
 def choose(
@@ -203,7 +193,7 @@ def new_cells(reference: Reference) -> list[Cell]:
     for path in experiment_files():
         full = cells(path, "full")
         experiment = full[0].experiment if full else ""
-        scores = reference.rows(experiment).scores if reference.has(experiment) else None
+        scores = reference.scores(experiment) if reference.has(experiment) else None
         methods = set() if scores is None else set(scores["method"])
         tables = set() if scores is None else set(scores["dataset"])
         fresh = [c for c in full if c.method not in methods or c.dataset not in tables]
@@ -264,12 +254,8 @@ def sentence(rows: Sequence[Row]) -> str:
 def write(results: Path, report: Path, rows: Sequence[Row], told: str) -> None:
     """Write sample.csv, sample.json and the report's checked.js."""
     listed = [dataclasses.asdict(r) for r in rows]
-    buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, [f.name for f in dataclasses.fields(Row)], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(listed)
-    write_text(results / "here" / "sample.csv", buffer.getvalue())
-    facts = {"sentence": told, "rows": listed, "versions": manifest.versions(), "scale": "full"}
+    write_csv(results / "here" / "sample.csv", pd.DataFrame(listed, columns=[f.name for f in dataclasses.fields(Row)]))
+    facts = {"sentence": told, "rows": listed, "versions": arithmetic.versions(), "scale": "full"}
     write_json(results / "here" / "sample.json", facts)
     write_text(report / "checked.js", f"window.dpbayesChecked = {json.dumps({'sentence': told, 'rows': listed})};\n")
 

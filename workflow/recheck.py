@@ -14,13 +14,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
 
 import click
 import pandas as pd
 
 from datasets.files import ROOT
-from workflow import faults, own_code, papers, recompute, sample
+from workflow import faults, papers, recompute
 from workflow.committed import Reference
 from workflow.compare import DIFFERS, NOT_RUN, Row
 from workflow.experiments import load
@@ -48,7 +47,7 @@ def published() -> list[Published]:
     out = [_published(row, row["cell"]) for row in _read(papers.REFERENCE / "verdicts.csv")]
     for key, (paper, _) in papers.programs().items():
         rows = _read(paper.reference / "verdicts.csv.gz")
-        out += [_published(row, own_code.own_id(key, row)) for row in rows]
+        out += [_published(row, recompute.own_id(key, row)) for row in rows]
     return out
 
 
@@ -104,15 +103,15 @@ def rerun(reference: Reference, name: str, tables: Tables, results: Path) -> lis
     """The numbers of a cell, computed here and committed, over all its splits. Its files stay below ``results``."""
     data, exact = "", []
     if cell := reference.cells.get(name):
-        group = sample.together(cell, reference.families)
-        unit = sample.unit_of(group, range(cell.splits), 0.0)
+        group = recompute.together(cell, reference.families)
+        unit = recompute.unit_of(group, range(cell.splits), 0.0)
         data = tables.get(cell.dataset)
         if isinstance(data, str):
             return [Row(name, "", cell.method, cell.dataset, "", "", "", NOT_RUN, data)]
         exact = recompute.exact_rows(reference, unit)
     else:
-        paper = next(key for key in papers.programs() if name in own_code.own_cells(key))
-        unit = own_code.own_unit(paper, [name])
+        paper = next(key for key in papers.programs() if name in recompute.own_cells(key))
+        unit = recompute.own_unit(paper, [name])
     result = recompute.recompute_unit(unit, str(data), str(tables.raw), str(reference.folder), exact, results)
     rows = recompute.reader_rows(reference, unit, result)
     return [r for r in rows if r.cell == name] if cell else rows
@@ -177,19 +176,15 @@ def show(lines: Sequence[Sequence[str]]) -> str:
 @click.argument("words", nargs=-1, required=True, metavar="CELL", help="a cell, a published number's key, or a part")
 @click.option("--list", is_flag=True, help="print the keys and ids that hold all the words")
 @click.option("--results", type=click.Path(path_type=Path), default=ROOT / "results", help="folder of the run")
-def command(**options) -> int:
+def command(words: tuple[str, ...], list: bool, results: Path) -> int:
     """Recompute one cell alone, at full settings, from its raw data: ours here, ours committed, published."""
-    return main(SimpleNamespace(**options))
-
-
-def main(options: SimpleNamespace) -> int:
     reference, numbers = Reference(), published()
-    own = [i for paper in papers.programs() for i in own_code.own_cells(paper)]
+    own = [i for paper in papers.programs() for i in recompute.own_cells(paper)]
     ids = [*reference.cells, *own]
-    if options.list:
-        found = listed(options.words, ids, numbers)
+    if list:
+        found = listed(words, ids, numbers)
         if not found:
-            print(f"bench: no key and no id holds {' and '.join(options.words)}; try fewer letters", file=sys.stderr)
+            print(f"bench: no key and no id holds {' and '.join(words)}; try fewer letters", file=sys.stderr)
             return 2
         # quoted for a shell, because keys have semicolons
         print(
@@ -197,12 +192,12 @@ def main(options: SimpleNamespace) -> int:
         )
         return 0
     try:
-        names, answers = find(" ".join(options.words), ids, numbers)
+        names, answers = find(" ".join(words), ids, numbers)
     except Unknown as e:
         print(f"bench: {e}", file=sys.stderr)
         return 2
-    here = options.results / "here"
-    tables, wrong = tables_for(options.results, Steps(here / "log.txt")), False
+    here = results / "here"
+    tables, wrong = tables_for(results, Steps(here / "log.txt")), False
     for name in names:
         cell = reference.cells.get(name)
         if cell is not None:

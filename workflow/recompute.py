@@ -1,5 +1,7 @@
 """Recompute committed cells by the functions that a run calls (``workflow.worker``, ``draws``, ``score``).
 
+Cells that a run fits together are recomputed together, as one :class:`Unit`. Papers with their own code have no
+experiments: their cells are groups of score rows (:func:`own_cells`), which ``rows`` of the paper makes again.
 Processes work in parallel, and a check that was interrupted resumes.
 """
 
@@ -7,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import fnmatch
 import hashlib
 import io
 import json
@@ -15,24 +18,168 @@ import multiprocessing as mp
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
-from datasets.files import ROOT, write_json
+import datasets
+from datasets import store
+from datasets.fetch import main as fetch
+from datasets.files import ROOT, write_json, write_npz
+from dpbayes_bench.tables import own_cell
+from evaluation.arms import ABLATION
 from methods import contract
 from models.kind import CONJUGATE
-from workflow import arithmetic, manifest
+from workflow import arithmetic, papers
+from workflow.cell import finish, head_of, requests_of, run
 from workflow.committed import SHORT_RUNS, Reference, ShortKey
-from workflow.compare import DIFFERS, NOT_RUN, Number, Row, compare, rows_for_reader, tolerances, word
+from workflow.compare import (
+    DIFFERS,
+    NOT_RUN,
+    Number,
+    Row,
+    compare,
+    own_numbers,
+    rows_for_reader,
+    tolerances,
+    word,
+)
+from workflow.draws import of_cell
 from workflow.experiments import Cell, cells, experiment_files, load
 from workflow.imports import code_hash
-from workflow.own_code import recompute_own
-from workflow.sample import Unit, shortened
+from workflow.score import exact_posteriors, rows_of
+from workflow.store import kept_parameters
+from workflow.worker import respond
+
+#: prefixes of tuned settings and of ablations. They are sampled only if a method has no other settings.
+NOT_ORDINARY = (ABLATION, "tuned")
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Cells of one data set that are fitted together, and the splits to recompute.
+
+    Attributes
+    ----------
+    short : upper limits on settings (one epoch, a few draws) of a fit that is too expensive to repeat; empty for a
+        whole fit.
+    seconds : estimated CPU seconds of all splits.
+    program : module that makes the score rows of a paper with its own code; ``experiment`` is then the paper's key.
+    """
+
+    experiment: str
+    dataset: str
+    cells: tuple[str, ...]
+    methods: tuple[str, ...]
+    splits: tuple[int, ...] = (0,)
+    short: tuple[tuple[str, int], ...] = ()
+    seconds: float = 0.0
+    program: str = ""
+
+    @property
+    def paper(self) -> str:
+        """Key of the paper; empty for an experiment of none."""
+        return self.experiment if self.program else papers.key_of(self.experiment)
+
+    @property
+    def label(self) -> str:
+        what = "short run of " if self.short else ""
+        more = f" and {len(self.methods) - 2} more" if len(self.methods) > 2 else ""
+        return f"{what}{self.experiment}, {self.dataset}: {', '.join(self.methods[:2])}{more}"
+
+
+def shortened(cell: Cell, caps: Mapping[str, int]) -> Cell:
+    """The cell with its settings cut to ``caps``; the same object if none exceeds its cap."""
+    settings = tuple((k, min(v, caps[k]) if k in caps and v is not None else v) for k, v in cell.settings)
+    return cell if settings == cell.settings else dataclasses.replace(cell, settings=settings)
+
+
+def together(cell: Cell, by_family: Mapping[str, Sequence[Cell]]) -> list[Cell]:
+    """The cells that a run fits in the same call as ``cell``: methods that read one run, or all budgets of a method.
+
+    A method with its own ``fit_many`` may share work between budgets, such as the search for a mode. The digits of a
+    draw then depend on the budgets that are fitted together.
+    """
+    family = by_family.get(cell.family, ())
+    same = [c for c in family if c.budget == cell.budget]
+    if len({c.method for c in same}) > 1:
+        return same
+    in_one_go = family and type(cell.adapter()).fit_many is not contract.Method.fit_many
+    return list(family) if in_one_go else [cell]
+
+
+def unit_of(group: Sequence[Cell], splits: Iterable[int], seconds: float, short: Mapping[str, int] | None = None):
+    """The :class:`Unit` of a group of cells. ``seconds``: CPU seconds per split."""
+    splits = tuple(sorted(set(splits)))
+    return Unit(
+        group[0].experiment,
+        group[0].dataset,
+        tuple(c.id for c in group),
+        tuple(dict.fromkeys(c.method for c in group)),
+        splits,
+        tuple(sorted((short or {}).items())),
+        seconds * len(splits),
+    )
+
+
+@dataclass(frozen=True)
+class OwnCell:
+    """The committed score rows of one cell, and the name of their file."""
+
+    file: str
+    rows: tuple[dict[str, str], ...]
+
+
+@cache
+def own_cells(paper: str) -> dict[str, OwnCell]:
+    """Id of each committed cell of a paper -> the cell. The ids are those of ``dpbayes_bench.scores()``."""
+    out: dict[str, OwnCell] = {}
+    for path in sorted(papers.programs()[paper][0].reference.glob("scores/*.csv.gz")):
+        found: dict[str, list[dict]] = {}
+        for row in pd.read_csv(path, dtype=str, keep_default_na=False).to_dict("records"):
+            found.setdefault(own_cell(row, paper), []).append(row)
+        out |= {i: OwnCell(path.name.removesuffix(".csv.gz"), tuple(rows)) for i, rows in found.items()}
+    return out
+
+
+def own_id(paper: str, verdict: Mapping[str, str]) -> str:
+    """The id of the cell that a committed verdict judges; empty for a number without runs.
+
+    Some score rows have an epsilon and no setting. It is then the first part of the verdict's setting.
+    """
+    known = own_cells(paper)
+    row = next(iter(known.values())).rows[0]
+    named = {k: v for k, v in verdict.items() if k in row}
+    if "setting" not in row:
+        named["epsilon"] = verdict["setting"].partition(";")[0].removeprefix("epsilon=")
+    name = own_cell(named, paper)
+    return name if name in known else ""
+
+
+def own_unit(paper: str, ids: Sequence[str], seconds: float = 0.0) -> Unit:
+    """The unit of some cells of one score file."""
+    first = own_cells(paper)[ids[0]].rows[0]
+    module = papers.programs()[paper][1].rows.partition(":")[0]
+    return Unit(paper, first["dataset"], tuple(ids), (f"{paper}/{first['method']}",), (), (), seconds, module)
+
+
+def own_units() -> list[Unit]:
+    """The units that ``Program.samples`` of all papers select: one per score file, method and reading."""
+    out = []
+    for paper, (_, program) in papers.programs().items():
+        for pattern, seconds in program.samples.items():
+            groups: dict[tuple[str, ...], list[str]] = {}
+            for i, cell in own_cells(paper).items():
+                if fnmatch.fnmatchcase(i, pattern):
+                    groups.setdefault((cell.file, *(cell.rows[0][k] for k in ("method", "reading"))), []).append(i)
+            out += [own_unit(paper, ids, seconds) for ids in groups.values()]
+    return out
 
 
 @dataclass(frozen=True)
@@ -79,15 +226,6 @@ def recompute_unit(
 
 
 def _scored(unit: Unit, data_path: str, results: Path, given: Sequence[dict], folder: str) -> list[dict]:
-    import datasets
-    from datasets.files import write_npz
-    from workflow.cell import finish, head_of, requests_of
-    from workflow.draws import of_cell
-    from workflow.reference_posterior import exact_posteriors
-    from workflow.score import rows_of
-    from workflow.store import kept_parameters
-    from workflow.worker import respond
-
     (config,) = (p for p in experiment_files() if load(p)["experiment"] == unit.experiment)
     every = {c.id: c for c in cells(config, "full")}
     if not {*unit.cells, *(r["cell"] for r in given)} <= set(every):  # committed with fewer splits
@@ -118,18 +256,26 @@ def _scored(unit: Unit, data_path: str, results: Path, given: Sequence[dict], fo
     return [r for cell in group for r in rows_of(cell, results / "fits", data, results / "draws", exact)]
 
 
+def recompute_own(paper: str, ids: Sequence[str], mirror: str | None, raw: str) -> list[Number]:
+    """The numbers of cells of one score file of such a paper, computed here and committed."""
+    program, known = papers.programs()[paper][1], own_cells(paper)
+    (file,) = {known[i].file for i in ids}
+    made: dict[str, list[dict]] = {i: [] for i in ids}
+
+    def wanted(row: Mapping[str, str]) -> bool:
+        return own_cell(row, paper) in made
+
+    for row in papers.resolve(program.rows)(file, "full", mirror, raw, wanted):
+        made[own_cell(row, paper)].append(row)
+    pairs = [(i, was, now) for i in ids for was, now in zip(known[i].rows, made[i], strict=True)]
+    return [n for i, was, now in pairs for n in own_numbers(program.measures, i, was, now)]
+
+
 def run_cell(cell: Cell, data_path: str | Path, results: Path, limit_s: float) -> list[dict]:
     """The score rows of one cell on all its splits, fitted in a process of its own with its files below ``results``.
 
     The cell need not be committed. ``limit_s``: seconds per fit; a longer fit gives a row with status ``timeout``.
     """
-    import datasets
-    from datasets.files import write_npz
-    from workflow.cell import run
-    from workflow.draws import of_cell
-    from workflow.reference_posterior import exact_posteriors
-    from workflow.score import rows_of
-
     limited = dataclasses.replace(cell, timeout_s=limit_s, request_timeout_s=limit_s)
     run([limited], str(data_path), results)
     data, fits = datasets.load(str(data_path)), results / "fits"
@@ -157,7 +303,7 @@ def digest(reference: Reference, unit: Unit, data: Path | None) -> str:
         roots = sorted(frozenset().union(*(reference.cells[i].score_roots for i in unit.cells)))
         with np.load(data) as npz:
             table = str(npz["table_sha256"])
-        text = repr((unit, code_hash(*roots), manifest.versions(), table, exact_rows(reference, unit)))
+        text = repr((unit, code_hash(*roots), arithmetic.versions(), table, exact_rows(reference, unit)))
     return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
@@ -242,10 +388,6 @@ class Tables:
         return self._known[name]
 
     def _find(self, name: str) -> Path | str:
-        import datasets
-        from datasets import store
-        from datasets.fetch import main as fetch
-
         own = self.results / "here" / "data" / f"{name}.npz"
         for path in (self.results / "data" / f"{name}.npz", own):
             if path.is_file() and store.status(path) == "ok":

@@ -5,26 +5,44 @@ With ``--reuse`` it first writes the fits of jobs whose scores are all committed
 The scorer is named by the record of the kind of model (``models.kind``, ``evaluation.scorers``). The coverage of
 simulated true parameters is one number over all data sets, so its row names no split.
 
+Posteriors of bounded regressions are also measured by their distance from the exact posterior of the split. The kind of
+model names it (``exact`` of ``models.kind.Kind``): the conjugate posterior, which is computed here, or draws of the
+No-U-Turn sampler, a cell of the same experiment. The score rows of that cell have its moments, so a cell that was
+restored from the reference serves as well as a fitted one.
+
 python -m workflow.score --config X.yaml --scale full --dataset wine --data results/data/wine.npz --out scores.csv
 """
 
 from __future__ import annotations
 
-import argparse
 import csv
 import io
 import math
+import re
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import numpy as np
+
+import datasets
+from datasets.files import write_npz, write_sealed
+from evaluation.coverage import coverage_scores
+from evaluation.metrics import DIAGNOSTICS
+from evaluation.posterior_distance import DRAWS, Moments, distance_scores, in_frame, moments
+from methods import contract
+from methods._shared.frames import make_frame
+from models import posteriors
+from models.bounded import Frame
+from models.kind import CONJUGATE
+from privacy.accountants import epsilon_of
+from privacy.ledger import Ledger
 from workflow import faults
-from workflow.draws import case_of
+from workflow.cell import job_parser, run
+from workflow.draws import case_of, of_cell
+from workflow.experiments import Cell, cells, jobs, units
 from workflow.store import RAISED, draws_of, parameters_of, record_of, seed_text
-
-if TYPE_CHECKING:
-    from workflow.experiments import Cell
+from workflow.worker import make_task
 
 COLUMNS = (
     *("cell", "experiment", "dataset", "protocol", "method", "setting", "split", "seed", "metric", "value", "unit"),
@@ -38,16 +56,15 @@ MEASURED = ("seconds", "cpu_seconds", "compile_seconds", "peak_mb")
 #: number of digits of the data's hash in a score row.
 DATA_HASH = 16
 
+#: name of a score row with a moment of an exact posterior.
+_TOLD = re.compile(r"reference_(mean|sd)\[(\d+)\]")
+
 
 def rows_of(cell, fits: Path, data, draws: Path | None = None, exact=None) -> list[dict]:
     """All score rows of one cell. ``draws``: folder of ``workflow.draws``, for cells whose scores need them.
 
-    ``exact``: split -> frame and moments of the exact posterior, or None (``workflow.reference_posterior``).
+    ``exact``: split -> frame and moments of the exact posterior, or None (:class:`Exact`).
     """
-    import numpy as np
-
-    from evaluation.metrics import DIAGNOSTICS
-
     record = record_of(cell, fits)
     restored = [{k: v for k, v in r.items() if k in COLUMNS} for r in record["reused"]]  # the rest says of which run
     out: list[dict] = [{**r, "cell": cell.id, "scale": cell.scale} for r in restored]
@@ -131,10 +148,6 @@ def score_draws(cell, k: int, found, data) -> dict[str, tuple[float, str]]:
 
 def whole_cell(cell, drawn: dict, like: dict | None) -> list[dict]:
     """Rows of a simulated cell over all its data sets: their coverage. ``like``: a row of one of its splits."""
-    import numpy as np
-
-    from evaluation.coverage import coverage_scores
-
     fractions = [f for f in drawn.values() if f.dtype.kind != "U"]
     if like is None or not fractions:
         return []
@@ -145,10 +158,6 @@ def whole_cell(cell, drawn: dict, like: dict | None) -> list[dict]:
 
 def score_split(cell, k: int, kind: str, parameters: dict, data) -> dict[str, tuple[float, str]]:
     """metric -> (value, unit) on the test rows of split ``k``. Raises ValueError if a prediction is not finite."""
-    import numpy as np
-
-    from models import posteriors
-
     case = case_of(cell, k, data, posterior=posteriors.load(kind, parameters))
     # A predictive far outside the range of floating-point numbers is a result, not a warning.
     with np.errstate(all="ignore"):
@@ -160,11 +169,6 @@ def posterior_scores(cell, k: int, kind: str, parameters: dict, exact) -> dict[s
 
     For the exact posterior itself these are its moments, which the distances of all other methods use.
     """
-    import numpy as np
-
-    from evaluation.posterior_distance import DRAWS, distance_scores, in_frame, moments
-    from models import posteriors
-
     if exact is None or kind != "framed":
         return {}
     posterior = posteriors.load(kind, parameters)
@@ -181,11 +185,73 @@ def posterior_scores(cell, k: int, kind: str, parameters: dict, exact) -> dict[s
     return distance_scores(found, reference)
 
 
+def public_frame(cell, data, split: int) -> Frame:
+    """The scaling of a method that is not private."""
+    return make_frame(make_task(cell, data, split), None)
+
+
+class Exact:
+    """Moments by split, computed or read at the first use."""
+
+    def __init__(self, cells: Sequence, fits: Path, data):
+        self._cell, self._data = cells[0], data
+        self._known: dict[int, tuple[Frame, Moments] | None] = {}
+        self._reference = next((c for c in cells if c.method == cells[0].about.exact), None)
+        self._record = None
+        if self._reference is not None and (path := fits / f"{self._reference.id}.json").exists():
+            self._record, self._store = record_of(self._reference, fits), path.with_suffix(".npz")
+
+    def is_reference(self, cell) -> bool:
+        return self._reference is not None and cell.id == self._reference.id
+
+    @staticmethod
+    def told(found: Moments) -> dict[str, tuple[float, str]]:
+        """Score rows that :meth:`of` reads back where the reference cell is restored."""
+        both = {"mean": found.mean, "sd": found.sd}
+        return {f"reference_{w}[{j}]": (float(v), "theta") for w, vs in both.items() for j, v in enumerate(vs)}
+
+    def of(self, split: int) -> tuple[Frame, Moments] | None:
+        """Scaling and moments of one split; None without a reference (its fit failed, or is not there yet)."""
+        if split not in self._known:
+            posterior = self._linear(split) if self._cell.about.exact == CONJUGATE else self._drawn(split)
+            self._known[split] = None if posterior is None else (public_frame(self._cell, self._data, split), posterior)
+        return self._known[split]
+
+    def _linear(self, split: int) -> Moments:
+        task = make_task(self._cell, self._data, split)
+        scaled_task = public_frame(self._cell, self._data, split).task(task)
+        rng = np.random.default_rng(self._cell.seed(split, "exact"))
+        return moments(scaled_task.model.exact_posterior(scaled_task.x, scaled_task.y).sample(20 * DRAWS, rng))
+
+    def _drawn(self, split: int) -> Moments | None:
+        record = self._record
+        if record is None or self._reference is None:
+            return None
+        restored = [r for r in record["reused"] if r["split"] == str(split)]
+        if restored:
+            rows = {r["metric"]: float(r["value"]) for r in restored if r["status"] == "ok"}
+            found: dict[str, dict[int, float]] = {"mean": {}, "sd": {}}
+            for metric, value in rows.items():
+                if match := _TOLD.fullmatch(metric):
+                    found[match[1]][int(match[2])] = value
+            size = len(found["mean"])
+            return Moments(*(np.array([found[w][j] for j in range(size)]) for w in ("mean", "sd"))) if size else None
+        row = next((r for r in record["splits"] if r["split"] == split and r["status"] == "ok"), None)
+        if row is None:
+            return None
+        with np.load(self._store) as store:
+            parameters = parameters_of(store, split)
+        posterior = posteriors.load(row["posterior_kind"], parameters)
+        return moments(posterior.sample(DRAWS, np.random.default_rng(self._reference.seed(split, "posterior"))))
+
+
+def exact_posteriors(cells: Sequence, fits: Path, data) -> Exact | None:
+    """The exact posteriors of the cells of one data set; None if their kind of model has none."""
+    return Exact(cells, fits, data) if cells and cells[0].about.exact and data.ok else None
+
+
 def _cost(cell, ledger_rows: list[dict]) -> dict:
     """The privacy cost by the ledger; empty for a method without a claim and a ledger."""
-    from privacy.accountants import epsilon_of
-    from privacy.ledger import Ledger
-
     if not ledger_rows:
         return {"epsilon": "", "delta": "", "relation": "", "accountant": ""}
     ledger = Ledger.from_json([{**r, "sensitivity": float(r["sensitivity"])} for r in ledger_rows])
@@ -209,48 +275,26 @@ def _number(v, digits: int = 13) -> str:
 
 def restore(mine: Sequence[Cell], data_path: str, results: Path, reference: Path, refit: Sequence[str]) -> None:
     """Write the fits of jobs whose scores are all committed. Cells with other data than the committed are fitted."""
-    import datasets
-    from datasets.files import write_npz
-    from workflow import cell, committed
-    from workflow.draws import of_cell
-    from workflow.experiments import jobs, units
+    from workflow import committed  # needs pandas, which scores do not
 
     found = jobs(mine)
     for name in sorted(committed.restored_jobs(mine, refit, reference)):
         for group in units(found[name]).values():
-            cell.run(group, data_path, results, reference, keep=True)
+            run(group, data_path, results, reference, keep=True)
         for c in [c for c in found[name] if c.drawn]:
             write_npz(results / "draws" / f"{c.id}.npz", of_cell(c, results / "fits", datasets.load(data_path)))
 
 
+@faults.one_error()
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Score the fits of one data set; re-runs no fit.")
-    parser.add_argument("--config", required=True)
-    parser.add_argument("--scale", required=True)
+    """Score one data set. Raises MachineFault if a method that was planned cannot be imported now."""
+    parser = job_parser("Score the fits of one data set; re-runs no fit.")
     parser.add_argument("--dataset", required=True)
-    parser.add_argument("--data", required=True)
-    parser.add_argument("--results", default="results", type=Path)
     parser.add_argument("--reuse", default=None, type=Path, help="folder of committed reference scores to restore from")
     parser.add_argument("--refit", default=[], nargs="*", metavar="METHOD", help="methods that are not restored")
     parser.add_argument("--cells", type=int, help="number of cells that were planned (default: any)")
     parser.add_argument("--out", required=True)
     args = parser.parse_args()
-
-    with faults.one_error():
-        write(args)
-
-
-def write(args: argparse.Namespace) -> None:
-    """Score and write the file that the command line names.
-
-    Raises MachineFault if a method that was planned cannot be imported now.
-    """
-    import datasets
-    from datasets.files import write_sealed
-    from methods import contract
-    from workflow.experiments import cells
-    from workflow.reference_posterior import exact_posteriors
-
     data = datasets.load(args.data)
     buffer = io.StringIO()
     writer = csv.DictWriter(buffer, COLUMNS, lineterminator="\n")

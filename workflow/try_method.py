@@ -6,6 +6,7 @@ split of its cheapest cell is fitted at full settings and compared with committe
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import os
 import re
@@ -16,15 +17,15 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import click
 
+import datasets
 from datasets.files import ROOT
 from evaluation.metrics import main_metrics
 from methods import contract
-from workflow import committed, papers, sample
+from workflow import committed, papers, recompute
 from workflow.experiments import Cell, cells, experiment_files
 from workflow.quickcheck import Steps, tables_for
 from workflow.recheck import number, show
@@ -54,71 +55,70 @@ def known(name: str) -> str:
 
 def run_checks(name: str, private: bool) -> list[str]:
     """The failed checks of this method: one line per check, with the line of code to correct."""
-    made = _pytest(name, private, f"--maxfail={MOST}")
-    print(f"bench: {last(made.stdout) or last(made.stderr)}", flush=True)
-    return faults(made.stdout + made.stderr) if made.returncode else []
+    said, cases = _tested(name, private, f"--maxfail={MOST}")
+    print(f"bench: {said}", flush=True)
+    return [failure_of(case) for case in cases if _failures(case)]
 
 
 def checked(name: str, private: bool) -> list[dict[str, object]]:
     """One row per test of this method: check, case, passed, message (the error, or why it was skipped)."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "tests.xml"
-        made = _pytest(name, private, f"--junitxml={path}")
-        if not path.is_file():
-            raise RuntimeError(f"the tests did not run: {last(made.stdout) or last(made.stderr)}")
-        cases = list(ElementTree.parse(path).iter("testcase"))
     modules = {file.removesuffix(".py").replace("/", "."): check for check, file in CHECKS.items()}
     out = []
-    for case in cases:
-        bad = [e for e in case if e.tag in ("failure", "error")]
-        told = " ".join(e.get("message", "") for e in case if e.tag in ("failure", "error", "skipped"))
+    for case in _tested(name, private)[1]:
+        told = " ".join(e.get("message", "") for e in [*_failures(case), *case.iter("skipped")]).split("\n")[0]
         check = modules.get(case.get("classname", ""), "")
-        row = {"check": check, "case": case.get("name", ""), "passed": not bad, "message": told.split("\n")[0]}
+        row = {"check": check, "case": case.get("name", ""), "passed": not _failures(case), "message": told}
         out.append(row)
     return out
 
 
-def _pytest(name: str, private: bool, *more: str) -> subprocess.CompletedProcess[str]:
-    """The output of the tests of one method. Raises RuntimeError if they were killed."""
+def _tested(name: str, private: bool, *more: str) -> tuple[str, list[ElementTree.Element]]:
+    """The last line of pytest's output for one method, and the element of each test in its report.
+
+    Raises RuntimeError if the tests were killed, or did not run.
+    """
     files = [path for what, path in CHECKS.items() if private or what != "privacy"]
     command = [sys.executable, "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", "--tb=short", "--no-header"]
     environment = os.environ | {"DPBAYES_TESTED_METHOD": name, "DPBAYES_TEST_CPU_SECONDS": str(TEST_SECONDS)}
-    made = subprocess.run([*command, *more, *files], cwd=ROOT, env=environment, capture_output=True, text=True)
-    if made.returncode < 0:
-        by = signal.Signals(-made.returncode).name
-        raise RuntimeError(
-            f"the tests of {contract.module_of(name).replace('.', '/')}.py were ended by {by} (killed, or out of "
-            "memory); run the command again with more memory"
-        )
-    return made
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "tests.xml"
+        command += [f"--junitxml={path}", *more, *files]
+        made = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+        if made.returncode < 0:
+            by = signal.Signals(-made.returncode).name
+            raise RuntimeError(
+                f"the tests of {contract.module_of(name).replace('.', '/')}.py were ended by {by} (killed, or out of "
+                "memory); run the command again with more memory"
+            )
+        cases = list(ElementTree.parse(path).iter("testcase")) if path.is_file() else []
+    if not cases:
+        raise RuntimeError(f"the tests did not run: {last(made.stderr) or last(made.stdout)}")
+    return last(made.stdout), cases
 
 
 def last(text: str) -> str:
-    lines = [line for line in text.splitlines() if line.strip()]
+    """The last line that says something."""
+    lines = [line for line in text.splitlines() if line.strip() and "generated xml file" not in line]
     return lines[-1].strip("= ") if lines else ""
 
 
-def faults(output: str) -> list[str]:
-    """Failed tests in pytest's output: name, error, and the last line of a method's file in it."""
-    out = []
-    parts = re.split(
-        r"^_+ ((?:ERROR at \w+ of )?test_.+?) _+$", output.partition("short test summary info")[0], flags=re.MULTILINE
-    )
-    for title, body in zip(parts[1::2], parts[2::2], strict=True):
-        errors = [line[1:].strip() for line in body.splitlines() if line.startswith("E ")]
-        places = re.findall(r"^(methods/\S+?:\d+): in", body, flags=re.MULTILINE)
-        named = re.findall(r"\b(methods[./][\w./]+:\d+)", " ".join(errors))
-        where = (places or named)[-1:] or [""]
-        out.append(f"{title}: {errors[0] if errors else last(body)}" + (f"  <- {where[0]}" if where[0] else ""))
-    return out or [f"the tests did not run: {last(output)}"]
+def _failures(case: ElementTree.Element) -> list[ElementTree.Element]:
+    return [e for e in case if e.tag in ("failure", "error")]
+
+
+def failure_of(case: ElementTree.Element) -> str:
+    """A failed test as one line: name, error, and the last line of a method's file in its traceback."""
+    error = _failures(case)[0]
+    message = error.get("message", "").partition("\n")[0]
+    places = re.findall(r"^(methods/\S+?:\d+): in", error.text or "", flags=re.MULTILINE)
+    where = [*re.findall(r"\b(methods[./][\w./]+:\d+)", error.get("message", "")), *places][-1:]
+    return f"{case.get('name')}: {message}" + (f"  <- {where[0]}" if where else "")
 
 
 def cheapest(name: str) -> Cell | None:
     """The cell of a method to try: on the smallest data set, at the budget nearest to epsilon = 1."""
-    import datasets
-
     every = [c for path in experiment_files() for c in cells(path, "full") if c.method == name]
-    every = [c for c in every if not c.setting.startswith(sample.NOT_ORDINARY)]
+    every = [c for c in every if not c.setting.startswith(recompute.NOT_ORDINARY)]
 
     def cost(cell: Cell) -> tuple:
         about = datasets.get(cell.dataset)
@@ -134,7 +134,7 @@ def others(cell: Cell) -> dict[str, list[tuple[str, str, str, str]]]:
         return {}
     s = committed.read(papers.REFERENCE, cell.experiment)
     same = (s["dataset"] == cell.dataset) & (s["protocol"] == cell.protocol) & (s["split"] == "0") & (s["metric"] != "")
-    same &= (s["method"] != cell.method) & ~s["setting"].str.startswith(sample.NOT_ORDINARY)
+    same &= (s["method"] != cell.method) & ~s["setting"].str.startswith(recompute.NOT_ORDINARY)
     out: dict[str, list[tuple[str, str, str, str]]] = {}
     for r in s[same].to_dict("records"):
         out.setdefault(r["metric"], []).append((r["method"], r["setting"], r["epsilon"], r["value"]))
@@ -166,41 +166,33 @@ def comparison(cell: Cell, found: Sequence[dict]) -> str:
 @click.command()
 @click.argument("name", help="a method: the name of its file in methods/<family>/")
 @click.option("--results", type=click.Path(path_type=Path), default=ROOT / "results", help="folder of the run")
-def command(**options) -> int:
+def command(name: str, results: Path) -> int:
     """Run the checks of one method, and show its scores next to those of the others on the same split."""
-    return main(SimpleNamespace(**options))
-
-
-def main(options: SimpleNamespace) -> int:
-    if why := known(options.name):
+    if why := known(name):
         print(f"bench: {why}", file=sys.stderr)
         return 2
     start = time.monotonic()
-    private = contract.get(options.name).privacy is not None
-    print(
-        f"bench: the tests of {options.name}: {', '.join(k for k in CHECKS if private or k != 'privacy')}", flush=True
-    )
+    private = contract.get(name).privacy is not None
+    print(f"bench: the tests of {name}: {', '.join(k for k in CHECKS if private or k != 'privacy')}", flush=True)
     try:
-        wrong = run_checks(options.name, private)
+        wrong = run_checks(name, private)
     except RuntimeError as e:
         print(f"bench: {e}", file=sys.stderr)
         return 1
     for line in wrong:
         print(f"  {line}")
-    cell = cheapest(options.name)
+    cell = cheapest(name)
     if cell is None:
         print("bench: no experiment runs it; add an arm, or fit a kind of model of the common tasks (CONTRIBUTING.md)")
         return 1 if wrong else 0
-    steps = Steps(options.results / "here" / "log.txt")
-    data = tables_for(options.results, steps).get(cell.dataset)
+    steps = Steps(results / "here" / "log.txt")
+    data = tables_for(results, steps).get(cell.dataset)
     if isinstance(data, str):
         print(f"bench: no scores: {data}")
         return 1 if wrong else 0
-    import dataclasses
-
     one = dataclasses.replace(cell, splits=1)
     with steps.quiet():
-        found = run_cell(one, data, options.results / "here" / "try", FIT_SECONDS)
+        found = run_cell(one, data, results / "here" / "try", FIT_SECONDS)
     print(f"bench: {cell.dataset}, split 1 of protocol {cell.protocol}, full settings, and committed scores of it")
     print(comparison(cell, found))
     print(f"bench: {len(wrong)} failed tests, {time.monotonic() - start:.0f} s")

@@ -15,18 +15,14 @@ the config says of what:
 from __future__ import annotations
 
 import csv
-import io
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from workflow import papers
+from workflow.extra import Request, text_of
 from workflow.store import fits_of, record_of
-
-if TYPE_CHECKING:
-    from workflow.extra import Request
 
 COLUMNS = ("rmse", "sd", "low", "high", "floor", "floor_upper", "n", "scale")
 
@@ -86,16 +82,6 @@ def one_cell(config: str, scale: str, dataset: str, method: str, setting: str):
             f"{config}: {method} on {dataset} has no setting '{setting}' at scale {scale}; there is {there}"
         )
     return found[0]
-
-
-def text_of(rows: list[dict], keys: tuple[str, ...]) -> str:
-    """CSV: data set, ``keys``, ``COLUMNS``; thirteen digits."""
-    columns = ("dataset", *keys, *COLUMNS)
-    buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, columns, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({k: f"{v:.13g}" if isinstance(v, float) else v for k, v in row.items()} for row in rows)
-    return buffer.getvalue()
 
 
 def priors_rows(asked: dict, find: Callable, fits: Path, data) -> Iterator[dict]:
@@ -186,4 +172,4 @@ def _table(table: str, request: Request) -> dict[str, str]:
     for row in rows_of(load(request.config)["extra_settings"], find, request.fits, request.data()):
         say(name, ", ".join(str(row[k]) for k in keys))
         rows.append({"dataset": dataset} | row | {"scale": request.scale})
-    return {name: text_of(rows, keys)}
+    return {name: text_of(("dataset", *keys, *COLUMNS), rows, 13)}

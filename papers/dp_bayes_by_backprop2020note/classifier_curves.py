@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -21,10 +20,8 @@ from evaluation.metrics import categorical_scores, reliability
 from models.bnn_classification import ClassifierMeanField, ClassifierPoint
 from workflow import papers
 from workflow.experiments import Cell
+from workflow.extra import Request
 from workflow.store import fits_of, record_of
-
-if TYPE_CHECKING:
-    from workflow.extra import Request
 
 KEYS = ["cell", "method", "setting", "split"]
 LEARNING = [*KEYS, "epoch", "test_error", "test_log_likelihood"]

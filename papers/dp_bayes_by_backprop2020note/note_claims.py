@@ -17,7 +17,6 @@ entropy's part is -1.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -33,9 +32,7 @@ from privacy.budget import BudgetSpec
 from privacy.calibration import noise_multiplier
 from privacy.ledger import Event, Ledger, Mechanism, Relation, Sampling
 from workflow.experiments import cells
-
-if TYPE_CHECKING:
-    from workflow.extra import Request
+from workflow.extra import Request
 
 ROWS = 60_000
 #: published settings of DP-SGD on MNIST: (lot, sigma, epochs); Opacus' two, and the third of Abadi et al. 2016.

@@ -22,13 +22,12 @@ alone for d categories, and the bound of theorem 16 on the pair of theorem 18 (n
 
 from __future__ import annotations
 
-import csv
 import io
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -41,9 +40,7 @@ from models.exponential_family import BetaBernoulli, DirichletCategorical
 from papers.geumlek2017rdp.figure_claims import COLUMNS as CLAIM_COLUMNS
 from papers.geumlek2017rdp.figure_claims import claims_table
 from workflow.experiments import ConfigError, load
-
-if TYPE_CHECKING:
-    from workflow.extra import Request
+from workflow.extra import Request, text_of
 
 COLUMNS = {
     "rdp_figure1.csv": ("panel", "r_or_m", "order", "epsilon", "asymptote", "kind"),
@@ -238,17 +235,7 @@ def _words(numbers) -> str:
 
 def table(columns: tuple[str, ...], rows: list[dict]) -> str:
     """The text of a CSV; numbers with 12 digits, nothing for NaN and for what a row lacks."""
-
-    def cell(v):
-        if isinstance(v, float):
-            return "" if math.isnan(v) else f"{v:.12g}"
-        return v
-
-    buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, columns, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({k: cell(v) for k, v in row.items()} for row in rows)
-    return buffer.getvalue()
+    return text_of(columns, ({k: v for k, v in row.items() if v == v} for row in rows), 12)
 
 
 def tables(request: Request) -> dict[str, str]:

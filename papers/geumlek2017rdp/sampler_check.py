@@ -22,7 +22,6 @@ from __future__ import annotations
 import json
 import sys
 import time
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.stats import norm
@@ -33,12 +32,9 @@ from methods._shared.logistic.reference import compare, long_chains
 from methods._shared.logistic.sampler import Target, sample
 from models.logistic_regression import potential, rows_of, signed_rows
 from workflow.experiments import Cell
-from workflow.extra import text_of
+from workflow.extra import Request, text_of
 from workflow.imports import code_hash
 from workflow.worker import make_task
-
-if TYPE_CHECKING:
-    from workflow.extra import Request
 
 #: method and setting of the experiment's cells whose laws are checked.
 LAWS = (

@@ -16,7 +16,6 @@ from __future__ import annotations
 import math
 import time
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.stats import kstest
@@ -26,11 +25,8 @@ from methods import contract
 from methods._shared.logistic.reference import independent_draws
 from models.logistic_regression import LogisticRegression
 from papers.geumlek2017rdp import one_weight
-from workflow.extra import resumed
+from workflow.extra import Request, resumed
 from workflow.imports import code_hash
-
-if TYPE_CHECKING:
-    from workflow.extra import Request
 
 CONCENTRATED, DIFFUSED = "posterior_sampling_glm_concentrated", "posterior_sampling_glm_diffused"
 DIRECT, OPS = "posterior_sampling_glm_direct", "posterior_sampling_ops"

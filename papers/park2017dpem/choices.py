@@ -14,17 +14,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import multigammaln
 
 from datasets.protocols import folds
-from workflow.extra import text_of
-
-if TYPE_CHECKING:
-    from workflow.extra import Request
+from workflow.extra import Request, text_of
 
 COMPONENTS, CHARGED_STEPS, DELTA, DELTA_OF_ONE = 3, 10, 1e-4, 1e-6
 #: normal-inverse-Wishart and Dirichlet prior of the authors' code: mean 0, kappa0, S0 = scale I, nu0 = d + 1,

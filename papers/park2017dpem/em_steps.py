@@ -10,16 +10,11 @@ for a step that is never made.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from methods.em.em import EM
-from workflow.extra import text_of
+from workflow.extra import Request, text_of
 from workflow.worker import make_task
-
-if TYPE_CHECKING:
-    from workflow.extra import Request
 
 COLUMNS = ("split", "step", "log_posterior", "relative_change", "stops")
 

@@ -12,8 +12,6 @@ counts behind the noise scales are public: neither is so, which is why the ledge
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from methods.em import _dp_em as dp_em
@@ -21,10 +19,7 @@ from methods.em import _em as em
 from models.mixture_of_gaussians import MixtureParameters
 from privacy.accountants import epsilon_of
 from privacy.ledger import Event, Ledger, Mechanism, Relation
-from workflow.extra import text_of
-
-if TYPE_CHECKING:
-    from workflow.extra import Request
+from workflow.extra import Request, text_of
 
 COLUMNS = ("case", "n", "d", "components", "iteration", "statistic", "component", "declared", "measured", "ratio")
 EPSILON_COLUMNS = ("release", "composition", "claimed", "delta", "noise_multiplier", "reading", "epsilon", "accountant")

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -23,10 +22,7 @@ import pandas as pd
 from papers.vinaroz2023dpsep import kl_bound, kl_tables
 from papers.vinaroz2023dpsep.kl_gaussians import clipped_sep_kl, problem
 from papers.vinaroz2023dpsep.kl_proof_steps import proof_steps_table
-from workflow.extra import text_of
-
-if TYPE_CHECKING:
-    from workflow.extra import Request
+from workflow.extra import Request, text_of
 
 Row = dict[str, object]
 #: how far a fitted slope may be above the claimed one.

@@ -6,10 +6,7 @@ inequality of the proofs, measured: ``kl_proof_steps``) and ``kl_bound_slopes.cs
 
 from __future__ import annotations
 
-import csv
 import math
-import os
-from pathlib import Path
 
 import numpy as np
 
@@ -184,16 +181,6 @@ def slopes_table(rows: list[dict[str, object]], from_n: int = 1000) -> list[dict
             )
         table.append(line)
     return table
-
-
-def write_csv(path: Path, rows: list[dict[str, object]]) -> None:
-    """Write rows to a temporary file beside ``path``, then rename it, so that no reader sees half a table."""
-    temporary = path.with_name(path.name + ".part")
-    with temporary.open("w", newline="") as f:
-        writer = csv.DictWriter(f, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows({k: f"{v:.6g}" if isinstance(v, float) else v for k, v in row.items()} for row in rows)
-    os.replace(temporary, path)
 
 
 def _verdict(truth: Estimate, bound: float, meaningful: bool) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from audit.cases import ORDER, SPEC, tiny_settings, tiny_task
-from audit.remedies import LINES, advice
+from audit.remedies import REMEDIES, advice
 from methods.contract import Fit
 from models.kind import kind as kind_of
 from privacy import audit
@@ -116,7 +116,7 @@ def test_a_number_that_is_not_finite_is_named(made):
 
 
 def test_every_check_of_the_audit_has_its_lines():
-    assert set(LINES) == set(ORDER)
+    assert set(REMEDIES) == set(ORDER)
 
 
 def test_a_check_without_lines_names_the_fit(made):

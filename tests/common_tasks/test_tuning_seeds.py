@@ -9,8 +9,7 @@ import datasets
 from common_tasks import tuning_seeds as seeds
 from methods import contract
 from models.bounded import BoundedLinearRegression
-from workflow.surrogates import tasks
-from workflow.tuning import SEED, choose
+from workflow.tuning import SEED, choose, surrogate
 
 
 def test_what_is_lost_and_gained():
@@ -26,8 +25,8 @@ def test_what_is_lost_and_gained():
 def test_the_committed_seed_gives_the_committed_choice():
     """So the script asks what the tuning asked."""
     about, method = datasets.get("wine"), contract.get("whitened_ssp", seeds.KIND)
-    surrogate = tasks(about, BoundedLinearRegression(), about.n_rows, np.random.default_rng(SEED))
-    made = choose(method, surrogate, list(seeds.EPSILONS), seeds.DELTA)
+    made_up = surrogate(about, BoundedLinearRegression(), about.n_rows, np.random.default_rng(SEED))
+    made = choose(method, made_up, list(seeds.EPSILONS), seeds.DELTA)
     committed = json.loads(seeds.CHOSEN.read_text())["wine"]["whitened_ssp"]
     assert {e: m["settings"] for e, m in made.items()} == {e: m["settings"] for e, m in committed.items()}
     assert SEED not in seeds.SEEDS

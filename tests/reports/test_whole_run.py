@@ -11,7 +11,7 @@ from datasets.files import csv_text, write_bytes, write_json
 from reports import build, ledger, whole_run
 from reports.config import ReportError
 from tests.made_up_run import store_wine
-from workflow import committed, compare, recompute, sample
+from workflow import committed, compare, recompute
 from workflow.committed import Reference
 from workflow.experiments import cells, experiment_files, load
 from workflow.score import MEASURED
@@ -30,7 +30,7 @@ def run(tmp_path_factory):
     chosen = [c for c in cells(config, "full") if c.dataset == "wine" and ("dpsep_uci", c.method) in ENTRIES]
     results, rows = root / "results", []
     for c in chosen:
-        one = sample.Unit("dpsep_uci", "wine", (c.id,), (c.method,), tuple(range(c.splits)))
+        one = recompute.Unit("dpsep_uci", "wine", (c.id,), (c.method,), tuple(range(c.splits)))
         rows += recompute.recompute_unit(one, str(data), "", str(root / "reference"), results=results).rows
     return chosen, pd.DataFrame(rows).astype(str), results
 

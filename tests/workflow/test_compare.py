@@ -204,3 +204,24 @@ def test_a_cell_that_failed_then_and_fails_now_agrees():
 def test_a_row_has_the_fields_that_the_report_reads():
     fields = ["cell", "paper", "method", "dataset", "measure", "committed", "here", "verdict", "why"]
     assert [f.name for f in dataclasses.fields(Row)] == fields
+
+
+def test_a_score_row_of_a_papers_program_is_compared_measure_by_measure(monkeypatch):
+    monkeypatch.setattr(compare, "own_tolerance", lambda was: (1e-6, "some kernels"))
+    measures = {"{metric}": "mean", "accuracy": "1 - mean", "epsilon": "ledger_epsilon", "sd": "std"}
+    was = {"method": "m", "dataset": "d", "metric": "error", "setting": "epsilon~1;delta=1e-3", "status": "ok",
+           "reason": "", "repeats": "40", "mean": "0.25", "std": "", "ledger_epsilon": "2"}  # fmt: skip
+
+    def lines(**changes):
+        found = compare.own_numbers(measures, "i", was, was | changes)
+        return [(n.metric, n.committed, n.here, n.verdict, n.why) for n in found]
+
+    assert lines() == [
+        ("error", "0.25", "0.25", "equal", "40 repetitions"),
+        ("accuracy", "0.75", "0.75", "equal", "40 repetitions"),
+        ("epsilon", "2", "2", "equal", "delta 1e-3"),
+    ]
+    assert [line[3] for line in lines(mean=0.2500001, ledger_epsilon="2.1")] == ["within", "within", "differs"]
+    assert lines(mean=0.26)[1] == ("accuracy", "0.75", "0.74", "differs", "40 repetitions; some kernels")
+    assert lines(status="no_data", reason="no file") == [("status", "ok", "no_data", "not run", "no file")]
+    assert lines(status="diverged", reason="nan") == [("status", "ok", "diverged", "differs", "nan")]

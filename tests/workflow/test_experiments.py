@@ -156,9 +156,7 @@ def test_a_cell_names_the_modules_that_its_scores_rest_on(write):
         f"datasets.{cell.dataset}",
     }
     score = {"models.posteriors", "evaluation.scorers"}
-    assert cell.score_roots == fit | score | {
-        f"workflow.{part}" for part in ("worker", "draws", "reference_posterior", "score")
-    }
+    assert cell.score_roots == fit | score | {f"workflow.{part}" for part in ("worker", "draws", "score")}
 
 
 def test_an_unknown_kind_of_model_lists_the_known(write):

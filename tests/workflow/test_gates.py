@@ -7,13 +7,12 @@ import pytest
 
 from datasets.files import write_bytes
 from tests.made_up_run import store_wine
-from workflow import committed, gates, imports, own_code, recompute, sample
+from workflow import committed, compare, gates, imports, recompute
 from workflow.committed import Reference
 from workflow.compare import WITHIN, Number
 from workflow.experiments import Cell, cells
 from workflow.papers import experiments as files
-from workflow.recompute import Found, Tables
-from workflow.sample import Unit
+from workflow.recompute import Found, Tables, Unit
 
 ENTRIES = [("dpsep_uci", "predict_mean"), ("dpsep_uci", "ridge")]
 
@@ -86,7 +85,7 @@ def test_a_seed_without_its_split_is_seen_at_the_drawn_split(scene, monkeypatch,
 def test_a_missing_reference_is_one_clear_error(scene):
     reference = scene()
     (reference.folder / "scores/dpsep_uci.csv.gz").unlink()
-    reference._rows.clear()
+    reference._scores.clear()
     with pytest.raises(SystemExit, match=r"scores/dpsep_uci\.csv\.gz is missing; a full run"):
         gate(reference)
 
@@ -105,7 +104,7 @@ def test_data_that_are_not_here_are_one_clear_error_before_anything_is_fitted(tm
 
 def test_an_interrupted_check_keeps_what_it_found(scene, tmp_path):
     reference = scene()
-    (one, *_) = sample.choose(reference, ENTRIES, "abc")
+    (one, *_) = gates.choose(reference, ENTRIES, "abc")
     wine = tmp_path / "results/data/wine.npz"
     found = recompute.recompute_unit(one, str(wine), "", str(tmp_path))
     found.write(tmp_path / "kept.json")
@@ -155,7 +154,7 @@ def test_a_whole_run_of_a_papers_own_program_is_compared_value_by_value(tmp_path
     home = tmp_path / "papers/p/reference/scores"
     home.mkdir(parents=True)
     was.to_csv(home / "t.csv.gz", index=False)
-    monkeypatch.setattr(own_code, "ROOT", tmp_path)
+    monkeypatch.setattr(compare, "ROOT", tmp_path)
     monkeypatch.setattr(gates.papers, "programs", lambda: ["p"])
     assert gates.check_programs(tmp_path / "results") == 1  # nothing was run
 

@@ -13,8 +13,7 @@ import pytest
 from project import ROOT, copy_project, environment, snakemake
 
 from workflow import papers, program
-from workflow.compare import DIFFERS
-from workflow.own_code import compare_program
+from workflow.compare import DIFFERS, compare_program
 from workflow.program import main, read_scores, write
 
 
@@ -170,10 +169,10 @@ The toy: {{ rows("verdicts", dataset="second") | one("verdict") }}
 """
 KNOWN = """
 from reports import findings, papers as shown, published
-from workflow import arguments, own_code, papers
+from workflow import launch, papers, recompute
 
-print([p.key for p in papers.papers()], sorted(papers.experiments()), sorted(arguments.targets()))
-print(sorted({u.experiment for u in own_code.own_units()}), sorted(published.SOURCE_TITLES), len(published.load()))
+print([p.key for p in papers.papers()], sorted(papers.experiments()), sorted(launch.targets()))
+print(sorted({u.experiment for u in recompute.own_units()}), sorted(published.SOURCE_TITLES), len(published.load()))
 print([f.name for f in findings.folders()], [(p.key, p.first.title, len(p.verdicts)) for p in shown.load()])
 """
 

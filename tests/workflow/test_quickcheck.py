@@ -11,8 +11,7 @@ import pytest
 from workflow import quickcheck, recompute
 from workflow.committed import Reference
 from workflow.compare import DIFFERS, EQUAL, NEW, NOT_RUN, WITHIN, Number, Row
-from workflow.recompute import Found, Tables
-from workflow.sample import Unit
+from workflow.recompute import Found, Tables, Unit
 
 
 def unit(name, seconds=1.0, methods=None, experiment="e"):
@@ -143,7 +142,7 @@ def test_a_large_download_is_not_begun(tmp_path, monkeypatch):
 def test_only_what_the_reference_does_not_have_is_new():
     reference = Reference()
     for cell in quickcheck.new_cells(reference):
-        known = reference.rows(cell.experiment).scores if reference.has(cell.experiment) else None
+        known = reference.scores(cell.experiment) if reference.has(cell.experiment) else None
         methods, tables = (set() if known is None else set(known[c]) for c in ("method", "dataset"))
         assert cell.method not in methods or cell.dataset not in tables
 
@@ -153,7 +152,7 @@ FILES = quickcheck.experiment_files()
 
 def test_a_method_that_the_reference_does_not_have_is_run_small(monkeypatch):
     reference = Reference()
-    reference.rows("dpsep_uci").scores = reference.rows("dpsep_uci").scores.query("method != 'ridge'")
+    reference._scores["dpsep_uci"] = reference.scores("dpsep_uci").query("method != 'ridge'")
     monkeypatch.setattr(quickcheck, "experiment_files", lambda: [p for p in FILES if p.endswith("dpsep_uci.yaml")])
     (one,) = quickcheck.new_cells(reference)
     assert (one.method, one.scale, one.splits) == ("ridge", "tiny", 1)

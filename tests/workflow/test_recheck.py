@@ -9,7 +9,7 @@ import pytest
 
 from datasets.files import write_bytes
 from tests.made_up_run import store_wine
-from workflow import cli, committed, own_code, papers, recheck, recompute, sample
+from workflow import cli, committed, papers, recheck, recompute
 from workflow.compare import DIFFERS, EQUAL, NOT_RUN, Row
 from workflow.experiments import cells
 from workflow.papers import experiments as files
@@ -93,7 +93,7 @@ def test_a_median_is_compared_with_the_median():
 
 def test_every_published_number_of_the_reference_names_a_known_cell():
     """Of the papers with a program of their own, too."""
-    own = {i for paper in papers.programs() for i in own_code.own_cells(paper)}
+    own = {i for paper in papers.programs() for i in recompute.own_cells(paper)}
     numbers = recheck.published()
     assert len(numbers) > 7000
     sources = ("wang2018adaptive", "jalko2017dpvi", "raisa2021thesis")
@@ -112,7 +112,7 @@ def test_a_doubt_prints_all_and_exits_by_the_verdict(monkeypatch, capsys, tmp_pa
 
     monkeypatch.setattr(recheck, "Reference", Reference)
     monkeypatch.setattr(recheck, "published", lambda: NUMBERS[:2])
-    monkeypatch.setattr(recheck.own_code, "own_cells", lambda paper: IDS)
+    monkeypatch.setattr(recheck.recompute, "own_cells", lambda paper: IDS)
     rows = [
         Row(IDS[0], "p", "dp_sep", "wine", "rmse", "0.65", "0.65", verdict, "split 1"),
         Row(IDS[0], "p", "dp_sep", "wine", "epsilon", "1", "1", EQUAL, "delta 1e-05, add_remove, by rdp"),
@@ -136,7 +136,7 @@ def test_a_cell_is_recomputed_over_all_its_splits_and_its_sidecar_stays(tmp_path
     store_wine(wine)
     every = cells(files()["dpsep_uci"], "full")
     ridge = next(c for c in every if (c.dataset, c.method, c.protocol) == ("wine", "ridge", "literature"))
-    unit = sample.unit_of([ridge], range(ridge.splits), 0.0)
+    unit = recompute.unit_of([ridge], range(ridge.splits), 0.0)
     scores = pd.DataFrame(recompute.recompute_unit(unit, str(wine), "", str(tmp_path)).rows).astype(str)
     write_bytes(committed.path_of(tmp_path, "dpsep_uci"), committed.encoded(scores))
     tables = SimpleNamespace(get=lambda name: wine, raw=tmp_path)

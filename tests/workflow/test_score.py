@@ -117,7 +117,7 @@ def test_a_ledger_that_cannot_be_charged_is_a_row_of_its_method(fitted, monkeypa
 def test_a_method_that_is_gone_since_the_plan_stops_the_scores(fitted, tmp_path, monkeypatch, capsys, more):
     """For example because this process had no memory to import its file. Its rows would be missing without a word."""
     found, _, _ = fitted
-    monkeypatch.setattr("workflow.experiments.cells", lambda *_: found)
+    monkeypatch.setattr("workflow.score.cells", lambda *_: found)
     monkeypatch.setattr("methods.contract.broken", lambda: ["x.py cannot be imported: MemoryError: "])
     given = {"--config": "x.yaml", "--scale": "tiny", "--dataset": "wine", "--data": tmp_path / "results/data/wine.npz"}
     given |= {"--results": tmp_path / "results", "--cells": len(found) + more, "--out": tmp_path / "wine.csv"}

@@ -4,6 +4,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from datasets.files import ROOT
 from workflow import cli, try_method
 
@@ -13,32 +15,33 @@ def test_an_unknown_method_names_the_nearest(capsys):
     assert "the nearest is 'ridge'" in capsys.readouterr().err
 
 
-def test_failures_are_a_line_each_with_the_line_to_mend():
-    output = """
-=================================== FAILURES ===================================
-______________ test_the_same_rng_gives_the_same_fit[mine-bnn_regression] ______________
-tests/methods/test_conformance.py:300: in test_the_same_rng
-    fitted(name, kind)
-methods/mine/mine.py:41: in fit
-    raise ValueError("no")
-E   ValueError: no
-_ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _
-_ test_conduct[methods.mine.mine] _
-tests/test_architecture.py:9: in test_conduct
-    assert not faults
-E   AssertionError: methods.mine.mine:12 uses global random state: np.random.seed
-=========================== short test summary info ============================
-FAILED tests/x.py::test_a
-"""
-    first, second = try_method.faults(output)
-    assert (
-        first == "test_the_same_rng_gives_the_same_fit[mine-bnn_regression]: ValueError: no  <- methods/mine/mine.py:41"
+def test_failures_are_a_line_each_with_the_line_to_mend(monkeypatch, tmp_path, capsys):
+    """Tests as pytest runs them: an error in a method's file, and one whose message names such a line."""
+    (tmp_path / "methods").mkdir()
+    (tmp_path / "methods/mine.py").write_text('def fit():\n    raise ValueError("no")\n')
+    (tmp_path / "test_it.py").write_text(
+        "import sys\nsys.path.insert(0, 'methods')\nimport mine\n\n\ndef test_fit():\n    mine.fit()\n\n\n"
+        "def test_conduct():\n    assert not ['methods.mine.mine:12 uses np.random.seed']\n\n\n"
+        "def test_well():\n    pass\n"
     )
-    assert second.endswith("np.random.seed  <- methods.mine.mine:12")
+    monkeypatch.setattr(try_method, "CHECKS", {"conduct": "test_it.py"})
+    monkeypatch.setattr(try_method, "ROOT", tmp_path)
+    first, second = try_method.run_checks("mine", False)
+    assert first == "test_fit: ValueError: no  <- methods/mine.py:2"
+    assert second.startswith("test_conduct: ")
+    assert second.endswith("<- methods.mine.mine:12")
+    assert "2 failed, 1 passed" in capsys.readouterr().out
+    assert [(r["check"], r["case"], r["passed"]) for r in try_method.checked("mine", False)] == [
+        ("conduct", "test_fit", False), ("conduct", "test_conduct", False), ("conduct", "test_well", True),
+    ]  # fmt: skip
 
 
-def test_output_without_a_failed_test_is_told_as_it_is():
-    assert try_method.faults("ERROR: file not found: x\n") == ["the tests did not run: ERROR: file not found: x"]
+def test_tests_that_do_not_run_are_no_pass(monkeypatch, tmp_path):
+    monkeypatch.setattr(try_method, "CHECKS", {"conduct": "test_gone.py"})
+    monkeypatch.setattr(try_method, "ROOT", tmp_path)
+    for ask in (try_method.run_checks, try_method.checked):
+        with pytest.raises(RuntimeError, match=r"did not run: ERROR: file or directory not found: test_gone\.py"):
+            ask("mine", False)
 
 
 def test_tests_that_are_ended_from_outside_name_the_method_file(monkeypatch, capsys):

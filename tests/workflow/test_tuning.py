@@ -14,7 +14,7 @@ import datasets
 from methods.contract import Diverged, Fit
 from models.bounded import BoundedLinearRegression, BoundedLogisticRegression, BoundedMixture
 from models.linear_regression import ConstantGaussian
-from workflow import surrogates, tuning
+from workflow import tuning
 from workflow.experiments import ConfigError, cells
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.mark.parametrize("name", ["power", "wine", "naval"])
 def test_a_stand_in_has_the_shape_and_keeps_the_documented_ranges(name):
     about = datasets.get(name)
-    x, y = surrogates.rows(about, 300, np.random.default_rng(0), "regression")
+    x, y = tuning.surrogate_rows(about, 300, np.random.default_rng(0), "regression")
     assert x.shape == (300, about.n_inputs)
     for j, bound in enumerate(about.x_bounds):
         if bound is not None:
@@ -35,7 +35,7 @@ def test_a_stand_in_has_the_shape_and_keeps_the_documented_ranges(name):
 
 def test_dummies_are_zero_or_one_and_both_classes_occur():
     about = datasets.get("adult")
-    x, y = surrogates.rows(about, 400, np.random.default_rng(1), "classification")
+    x, y = tuning.surrogate_rows(about, 400, np.random.default_rng(1), "classification")
     dummies = [j for j, b in enumerate(about.x_bounds) if b == (0.0, 1.0)]
     assert set(np.unique(x[:, dummies])) == {0.0, 1.0}
     assert 0.1 < y.mean() < 0.9
@@ -43,13 +43,13 @@ def test_dummies_are_zero_or_one_and_both_classes_occur():
 
 def test_tasks_hold_out_a_tenth():
     model = BoundedMixture(3)
-    task, x, y = surrogates.tasks(datasets.get("power"), model, 200, np.random.default_rng(2))
+    task, x, y = tuning.surrogate(datasets.get("power"), model, 200, np.random.default_rng(2))
     assert (task.n, len(x), y, task.y) == (180, 20, None, None)
-    task, x, y = surrogates.tasks(datasets.get("abalone"), BoundedLogisticRegression(), 200, np.random.default_rng(2))
+    task, x, y = tuning.surrogate(datasets.get("abalone"), BoundedLogisticRegression(), 200, np.random.default_rng(2))
     assert len(y) == 20
     assert task.public.n == 180
     with pytest.raises(ValueError, match="target = 'ranking'"):
-        surrogates.rows(datasets.get("power"), 10, np.random.default_rng(2), "ranking")
+        tuning.surrogate_rows(datasets.get("power"), 10, np.random.default_rng(2), "ranking")
 
 
 class Constant:
@@ -68,7 +68,7 @@ class Constant:
 
 
 def test_a_failed_setting_never_wins():
-    task, x, y = surrogates.tasks(datasets.get("power"), BoundedLinearRegression(), 300, np.random.default_rng(2))
+    task, x, y = tuning.surrogate(datasets.get("power"), BoundedLinearRegression(), 300, np.random.default_rng(2))
     scores = [
         tuning.log_likelihood(Constant(), task, x, y, {"variance": v}, 1.0, 1e-5) for v in (1.0, -1.0, float(y.var()))
     ]

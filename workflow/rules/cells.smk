@@ -185,9 +185,7 @@ rule score:
             "draws", [c for c in cells_of(w.experiment, w.dataset) if c.drawn]
         ),
         code=lambda w: scoring_code(
-            cells_of(w.experiment, w.dataset),
-            "workflow.score",
-            "workflow.reference_posterior",
+            cells_of(w.experiment, w.dataset), "workflow.score"
         ),
     output:
         f"{RESULTS}/scores/{{experiment}}/{{dataset}}.csv",

@@ -8,7 +8,7 @@ from pathlib import Path
 import datasets as data_sets
 from datasets.files import ROOT, folder_name
 from methods import contract
-from workflow import arithmetic, imports, noise, papers, store as run_files
+from workflow import arithmetic, imports, papers, store as run_files
 from workflow.experiments import (
     ConfigError,
     cells,
@@ -58,15 +58,15 @@ except ValueError as e:
     raise ConfigError(str(e)) from None
 if config["reuse"] not in ("none", "reference"):
     raise ConfigError(f"config: reuse is '{config['reuse']}'; choose none or reference")
-if config["noise"] not in noise.CHOICES:
+if config["noise"] not in arithmetic.NOISES:
     raise ConfigError(
-        f"config: noise is '{config['noise']}'; choose {' or '.join(noise.CHOICES)}"
+        f"config: noise is '{config['noise']}'; choose {' or '.join(arithmetic.NOISES)}"
     )
-if config["noise"] == noise.SECRET and config["reuse"] != "none":
+if config["noise"] == arithmetic.SECRET and config["reuse"] != "none":
     raise ConfigError(
         "config: noise=secret with reuse=reference: the noise of committed cells is public; take reuse=none"
     )
-NOISE = f"{noise.VARIABLE}={shlex.quote(config['noise'])}"
+NOISE = f"{arithmetic.NOISE_VARIABLE}={shlex.quote(config['noise'])}"
 RETRY = config["retry"]
 if RETRY not in run_files.RETRIED:
     raise ConfigError(

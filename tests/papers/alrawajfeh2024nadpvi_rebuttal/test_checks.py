@@ -104,7 +104,7 @@ def test_the_cells_that_are_read_again_run_at_every_scale(name, scale):
 
 def test_a_table_has_its_key_and_thirteen_digits():
     row = dict.fromkeys(checks.COLUMNS, 1 / 3) | {"dataset": "d", "setting": "s", "width": 0.5, "n": 7, "scale": "full"}
-    lines = checks.text_of([row], ("setting", "width")).splitlines()
+    lines = checks.text_of(("dataset", "setting", "width", *checks.COLUMNS), [row], 13).splitlines()
     assert lines[0] == "dataset,setting,width,rmse,sd,low,high,floor,floor_upper,n,scale"
     assert lines[1].startswith("d,s,0.5,0.3333333333333,")
 
@@ -124,7 +124,7 @@ def test_reference_points_of_a_restored_cell_are_the_committed_ones(monkeypatch,
     asked = {"references_of": {Cell.method: [Cell.setting]}}
     rows = list(checks.references_rows(asked, lambda method, setting: Cell, tmp_path, None))
     assert [r["centre"] for r in rows] == ["own", "prior mean", "prior draw"]
-    lines = checks.text_of(rows, ("method", "setting", "centre")).splitlines()
+    lines = checks.text_of(("dataset", "method", "setting", "centre", *checks.COLUMNS), rows, 13).splitlines()
     committed = checks.papers.find("na_dpvi_references_linear_regression_10d.csv").read_text(encoding="utf-8")
     assert set(lines) <= set(committed.splitlines())
     monkeypatch.setattr(checks.papers, "find", lambda name: None)

@@ -1,7 +1,7 @@
 """Sizes, times and counts for texts: computed if possible, otherwise read from ``config/measured.yaml``.
 
-* ``python -m workflow.measured`` prints them all.
-* ``python -m workflow.measured --packages`` asks the package index for the sizes of what ``./bench`` downloads. If the
+* ``python -m reports.measured`` prints them all.
+* ``python -m reports.measured --packages`` asks the package index for the sizes of what ``./bench`` downloads. If the
   index of torch's builds without CUDA gives no sizes, ``UV_FIND_LINKS`` names a folder with that build.
 """
 

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from workflow import compare, sample
+from workflow import compare, gates, recompute
 from workflow.committed import Reference
 from workflow.experiments import Cell, families
 
@@ -36,7 +36,7 @@ def chosen(mine, seconds=None, changed=False, others=(), short=(), commit="abc")
         entries={entry: tuple(mine)}, families=families(every), seconds=lambda experiment: costs,
         short_rows=lambda: dict.fromkeys(short, 0.0),
     )  # fmt: skip
-    return sample.choose(scene, [entry], commit, {entry} if changed else ())
+    return gates.choose(scene, [entry], commit, {entry} if changed else ())
 
 
 def test_the_cheapest_cell_at_the_first_split_and_one_drawn_from_the_commit():
@@ -44,14 +44,14 @@ def test_the_cheapest_cell_at_the_first_split_and_one_drawn_from_the_commit():
     (one,) = chosen(mine, {mine[4].id: 0.1})
     assert one.cells == (mine[4].id,)
     first, second = one.splits
-    assert (first, second) == (0, sample.drawn_split(mine[4], "abc"))
+    assert (first, second) == (0, gates.drawn_split(mine[4], "abc"))
 
 
 def test_the_drawn_split_follows_the_commit_and_reaches_every_split_but_the_first():
     """Each of 9 splits is missed by 200 draws with probability (8/9)^200 = 6e-11; the draws are fixed by the names."""
-    assert {sample.drawn_split(cell(), f"commit {k}") for k in range(200)} == set(range(1, 10))
-    assert sample.drawn_split(cell(), "abc") == sample.drawn_split(cell(), "abc")
-    assert sample.drawn_split(cell(splits=1), "abc") == 0
+    assert {gates.drawn_split(cell(), f"commit {k}") for k in range(200)} == set(range(1, 10))
+    assert gates.drawn_split(cell(), "abc") == gates.drawn_split(cell(), "abc")
+    assert gates.drawn_split(cell(splits=1), "abc") == 0
 
 
 def test_changed_files_add_the_smallest_and_largest_budget_at_the_first_and_last_split():
@@ -70,7 +70,7 @@ def test_methods_that_read_one_run_are_recomputed_together():
 
 def test_all_budgets_that_one_call_of_a_method_fits_are_recomputed_together(reference):
     """The search for the mode stops for all budgets at once: a budget by itself differed by up to 7e-4 here."""
-    found = {c.method: sample.together(c, reference.families) for c in reference.cells.values()}
+    found = {c.method: recompute.together(c, reference.families) for c in reference.cells.values()}
     for method in ("posterior_sampling_glm_diffused", "posterior_sampling_ops"):
         assert len(found[method]) > 1
         assert {c.method for c in found[method]} == {method}
@@ -89,7 +89,7 @@ def test_an_expensive_fit_is_cut_short_and_one_that_cannot_be_is_made_once():
 
 def test_a_method_with_a_wide_tolerance_has_a_short_run_too_of_the_cell_that_is_committed():
     mine = [at(e, settings=(("clip", 1.0), ("epochs", 40))) for e in (0.1, 8.0)]
-    short = sample.shortened(mine[1], CAPS).id
+    short = recompute.shortened(mine[1], CAPS).id
     found = chosen(mine, {mine[0].id: 0.1}, short=[("dpsep_mixture", "dp_sep", short, "rmse")])
     assert {(u.cells, bool(u.short)) for u in found} == {((mine[0].id,), False), ((mine[1].id,), True)}
 
@@ -115,17 +115,17 @@ def test_tuned_and_ablated_settings_are_left_out_if_there_are_others():
     ],
 )
 def test_cells_are_ordered_by_what_they_may_spend(smaller, larger):
-    assert sample.size(cell(budget=tuple(smaller.items()))) < sample.size(cell(budget=tuple(larger.items())))
+    assert gates.size(cell(budget=tuple(smaller.items()))) < gates.size(cell(budget=tuple(larger.items())))
 
 
 @pytest.mark.parametrize("changed", ["none", pytest.param("all", marks=pytest.mark.nightly)])
 def test_every_method_in_every_experiment_has_a_sample_and_every_short_run_its_row(reference, changed):
     committed = {key[:3] for key in reference.short_rows()}
     changed = set(reference.entries) if changed == "all" else ()
-    units = sample.choose(reference, list(reference.entries), "abc", changed)
+    units = gates.choose(reference, list(reference.entries), "abc", changed)
     assert {(u.experiment, m) for u in units for m in u.methods} == set(reference.entries)
     short = {(u.experiment, reference.cells[i]) for u in units if u.short for i in u.cells}
-    assert {(e, c.method, sample.shortened(c, CAPS).id) for e, c in short} == committed
+    assert {(e, c.method, recompute.shortened(c, CAPS).id) for e, c in short} == committed
 
 
 @pytest.mark.nightly
@@ -140,8 +140,8 @@ def test_which_short_run_is_repeated_does_not_depend_on_what_fits_cost(reference
         return {c: s if cost[c] > limit else min(s, limit) for c, s in moved.items()}
 
     def short_runs():
-        units = [u for u in sample.choose(reference, list(reference.entries), "abc") if u.short]
-        return {(u.experiment, sample.shortened(reference.cells[i], CAPS).id) for u in units for i in u.cells}
+        units = [u for u in gates.choose(reference, list(reference.entries), "abc") if u.short]
+        return {(u.experiment, recompute.shortened(reference.cells[i], CAPS).id) for u in units for i in u.cells}
 
     before = short_runs()
     monkeypatch.setattr(Reference, "seconds", other)
@@ -149,10 +149,10 @@ def test_which_short_run_is_repeated_does_not_depend_on_what_fits_cost(reference
 
 
 def test_only_methods_whose_own_files_differ_are_changed(reference, monkeypatch):
-    monkeypatch.setattr(sample, "differing", lambda folder: frozenset())
-    assert sample.changed_entries(reference) == set()
-    monkeypatch.setattr(sample, "differing", lambda folder: frozenset({"methods/ep/_pbp/sites.py"}))
-    found = sample.changed_entries(reference)
+    monkeypatch.setattr(gates, "differing", lambda folder: frozenset())
+    assert gates.changed_entries(reference) == set()
+    monkeypatch.setattr(gates, "differing", lambda folder: frozenset({"methods/ep/_pbp/sites.py"}))
+    found = gates.changed_entries(reference)
     assert ("dpsep_uci", "dp_sep_corrected") in found
     assert ("dpsep_uci", "ridge") not in found
     one = reference.entries["dpsep_uci", "dp_sep_corrected"][0]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from workflow import measured
+from reports import measured
 from workflow.experiments import cells, experiment_files
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.fixture(scope="module")
 def facts():
     """Of a process of its own, with the heavy libraries that it imports."""
-    code = "import json, sys; from workflow.measured import facts; found = facts()\n"
+    code = "import json, sys; from reports.measured import facts; found = facts()\n"
     code += "print(json.dumps([found, sorted({'torch', 'jax', 'numpyro', 'matplotlib'} & set(sys.modules))]))"
     made = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     found, heavy = json.loads(made.stdout)
