@@ -148,5 +148,9 @@ def _of_run(extra: Path) -> tuple[pd.DataFrame, ...]:
     return found
 
 
-if __name__ == "__main__":
+def main() -> None:
     tables.command("reports.audit_tables", "audit", lambda extra: build(_of_run(extra)), commit)
+
+
+if __name__ == "__main__":
+    main()

@@ -102,5 +102,9 @@ def _of_run(extra: Path) -> pd.DataFrame:
     return read.__wrapped__(extra)
 
 
-if __name__ == "__main__":
+def main() -> None:
     tables.command("reports.lower_bounds", "bounds", lambda extra: [table(_of_run(extra))], commit)
+
+
+if __name__ == "__main__":
+    main()
