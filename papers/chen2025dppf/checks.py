@@ -12,8 +12,9 @@ from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
-from scipy.stats import mannwhitneyu
+from scipy.stats import levene, mannwhitneyu
 
+from evaluation import convergence
 from papers.chen2025dppf import chains, diagnostics, filters, published, releases
 from papers.chen2025dppf import location_scale as ls
 from papers.chen2025dppf.chains import NAMES, PRIORS
@@ -30,7 +31,7 @@ FILTERS = 20
 
 def each_release() -> Iterator[tuple[str, str, float, int, int, np.ndarray]]:
     """(data set, prior, epsilon, n, seed, release) of all regression posteriors; seed 0: no data."""
-    for prior in ("conjugate", "heavy"):
+    for prior in PRIORS:
         for epsilon in EPSILONS:
             for n in ROWS:
                 seed = 11029 if n == 400 else 1
@@ -54,18 +55,15 @@ def posteriors(mirror: str | None) -> pd.DataFrame:
     for dataset, prior, epsilon, n, seed, s in each_release():
         rng = stream(dataset, prior, epsilon, n, seed)
         draws = chains.posterior(s, n, releases.scale_of(dataset, epsilon), prior, rng, LENGTH)
+        unbounded = np.arctan(draws)  # of mu and beta, whose variance may be infinite
+        unbounded[..., 1:3] = chains.coordinates(draws)[..., 1:3]
+        told = convergence.diagnostics(unbounded)
         for k, name in enumerate(NAMES):
             x = draws[..., k]
             row = {"dataset": dataset, "prior": prior, "epsilon": epsilon, "n": n, "seed": seed, "parameter": name}
             row |= {"mean": x.mean(), "mean_error": diagnostics.mean_error(x), "sd": x.std(ddof=1)}
             row |= {f"q{100 * q:g}": v for q, v in zip(QUANTILES, np.quantile(x, QUANTILES), strict=True)}
-            u = chains.coordinates(draws)[..., k] if name in ("phi", "tau") else np.arctan(x)
-            row |= {
-                "r_hat": diagnostics.r_hat(u),
-                "ess_bulk": diagnostics.bulk_ess(u),
-                "ess_tail": diagnostics.tail_ess(u),
-            }
-            rows.append(row)
+            rows.append(row | {"r_hat": told["rhat"][k]} | {e: told[e][k] for e in ("ess_bulk", "ess_tail")})
     return pd.DataFrame(rows)
 
 
@@ -99,6 +97,7 @@ def location_scale(mirror: str | None) -> pd.DataFrame:
 
 def faults(mirror: str | None) -> pd.DataFrame:
     """Per setting and variant: mean of tau and of beta1 over filters, and p of a rank test against the published runs.
+    ``_sd_p``: of the test of Brown and Forsythe for equal spreads.
 
     ``aligned``: the particles of the authors' code with each weight at its own particle. ``jacobian``: its weights with
     the Jacobian, recycled as before.
@@ -127,6 +126,7 @@ def faults(mirror: str | None) -> pd.DataFrame:
                     f"{metric}_published": theirs.mean(),
                     f"{metric}_published_sd": theirs.std(ddof=1),
                     f"{metric}_p": mannwhitneyu(ours, theirs).pvalue,
+                    f"{metric}_sd_p": levene(ours, theirs).pvalue,
                 }
             rows.append(row)
     return pd.DataFrame(rows)

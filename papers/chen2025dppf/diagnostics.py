@@ -1,7 +1,6 @@
-"""Diagnostics of chains: rank-normalised split R-hat, bulk and tail effective sample size, Monte Carlo error.
+"""Monte Carlo error of chains, and the effective sample size of R's coda, which the source prints.
 
-Vehtari, Gelman, Simpson, Carpenter & Bürkner (2021), "Rank-normalization, folding, and localization: an improved R-hat
-for assessing convergence of MCMC". :func:`coda_ess` is the effective sample size of R's coda, which the source prints.
+:mod:`evaluation.convergence` has R-hat and the effective sample sizes of today.
 """
 
 from __future__ import annotations
@@ -9,32 +8,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.special import ndtri
-from scipy.stats import rankdata
 
 
 def split(draws: np.ndarray) -> np.ndarray:
     """Chains (m, n) cut in halves, (2 m, n // 2)."""
     half = draws.shape[1] // 2
     return np.concatenate([draws[:, :half], draws[:, -half:]])
-
-
-def normal_scores(draws: np.ndarray) -> np.ndarray:
-    """Normal quantiles of the ranks of all draws, in their shape."""
-    ranks = rankdata(draws).reshape(draws.shape)
-    return ndtri((ranks - 0.375) / (draws.size + 0.25))
-
-
-def _r_hat(chains: np.ndarray) -> float:
-    n = chains.shape[1]
-    within, between = chains.var(axis=1, ddof=1).mean(), chains.mean(axis=1).var(ddof=1)
-    return math.sqrt((n - 1) / n + between / within)
-
-
-def r_hat(draws: np.ndarray) -> float:
-    """The larger of the rank-normalised R-hat and the folded one; ``draws`` (chains, n)."""
-    halves = split(draws)
-    return max(_r_hat(normal_scores(h)) for h in (halves, np.abs(halves - np.median(halves))))
 
 
 def _ess(chains: np.ndarray) -> float:
@@ -52,17 +31,6 @@ def _ess(chains: np.ndarray) -> float:
     positive = len(pairs) if (pairs > 0).all() else int(np.argmax(pairs <= 0))
     total = -1.0 + 2.0 * float(np.minimum.accumulate(pairs[: max(positive, 1)]).sum())
     return min(m * n / max(total, 1.0 / math.log10(m * n)), m * n * math.log10(m * n))
-
-
-def bulk_ess(draws: np.ndarray) -> float:
-    """Of the rank-normalised halves of ``draws`` (chains, n)."""
-    return _ess(normal_scores(split(draws)))
-
-
-def tail_ess(draws: np.ndarray) -> float:
-    """The smaller one of the indicators of the 5 % and the 95 % quantile; ``draws`` (chains, n)."""
-    ends = np.quantile(draws, [0.05, 0.95])
-    return min(_ess(split((draws <= q).astype(float))) for q in ends)
 
 
 def mean_error(draws: np.ndarray) -> float:

@@ -2,7 +2,8 @@
 
 Readings. ``authors``: the filter or the chain as the authors' code does it, on the authors' release. Posterior means of
 DP-DA-MCMC: its runs have a release each, so instead of a chain the exact posterior of that release is computed, run by
-run. ``corrected``: the filter with the Jacobian, aligned weights and a tenth of its proposals from the prior.
+run. ``corrected``: the filter with the Jacobian, aligned weights and a tenth of its proposals from the prior. The chain
+of DP-DA-MCMC on the release itself, without a second noise.
 
 Columns: table, dataset, method, reading, setting, metric, scale, repeats, status, reason, mean, std (over runs), kind
 ("runs" or "run by run"), delta, ledger_epsilon and ledger (of the release), runs, errors (run by run: standard errors).
@@ -18,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from papers.chen2025dppf import chains, diagnostics, filters, location_scale, published, releases
+from papers.chen2025dppf import FILES, chains, diagnostics, filters, location_scale, published, releases
 from papers.chen2025dppf.chains import NAMES, PRIORS
 from papers.chen2025dppf.published import CHAINS, FIXED, POOLED, SOURCE, TRUTH, fields
 from privacy.accountants import epsilon_of
@@ -41,16 +42,6 @@ SCREENED = 400, 200
 POOLED_PARTICLES = (100, 200, 400)
 #: the number of one run of a chain that each metric is.
 EXACT = tuple(f"{name}_mean" for name in NAMES)
-
-
-def name_of(table: str, epsilon: float) -> str:
-    """The score file of a table at an epsilon: in tenths."""
-    return f"{table}_{round(10 * epsilon):02d}"
-
-
-def files() -> dict[str, tuple[str, float]]:
-    """Score file -> table and epsilon."""
-    return {name_of(t, e): (t, e) for t, of in config()["run"].items() for e in of}
 
 
 def is_run(cell: dict, reading: str = "run") -> bool:
@@ -124,12 +115,13 @@ def prior_of_chain(setting: str) -> str:
     return "independent" if fields(setting)["prior"] == "heavy" else "conjugate"
 
 
-def second_release(setting: str, k: int) -> tuple[np.ndarray, int, float]:
-    """What run k = 0, 1, .. of DP-DA-MCMC conditions on: sums with a second noise, rows, scale of the noise."""
+def release_of_run(setting: str, k: int, reading: str) -> tuple[np.ndarray, int, float]:
+    """What run k = 0, 1, .. of DP-DA-MCMC conditions on: sums, rows, scale of the noise. ``authors``: noised again."""
     told = fields(setting)
     epsilon, n = float(told["epsilon"]), int(told["n"])
     b = releases.scale_of("chen_lr", epsilon)
-    return published.release("chen_lr", epsilon, n) + b * published.second_noise()[k], n, b
+    again = b * published.second_noise()[k] if reading == "authors" else 0.0
+    return published.release("chen_lr", epsilon, n) + again, n, b
 
 
 def exact_runs(setting: str, count: int) -> dict[str, np.ndarray]:
@@ -138,7 +130,7 @@ def exact_runs(setting: str, count: int) -> dict[str, np.ndarray]:
     length = chains.Length(1, config()["paired_burn_in"], config()["paired_sweeps"], 1)
     out = np.empty((5, count, 3))
     for k in range(count):
-        s, n, b = second_release(setting, k)
+        s, n, b = release_of_run(setting, k, "authors")
         rng = program.stream(SOURCE, "exact", setting, str(k))
         draws = chains.posterior(s, n, b, prior_of_chain(setting), rng, length)
         for p in range(5):
@@ -147,13 +139,14 @@ def exact_runs(setting: str, count: int) -> dict[str, np.ndarray]:
     return dict(zip(NAMES, out, strict=True))
 
 
-def chain_runs(setting: str, count: int, sweeps: int) -> dict[str, np.ndarray]:
-    """Metric -> values (count,) of the chains of the authors' code with the second noise of runs 1, 2, .."""
+def chain_runs(setting: str, reading: str, count: int, sweeps: int) -> dict[str, np.ndarray]:
+    """Metric -> values (count,) of the chains of the authors' code; ``authors``: with the second noise of runs 1, 2, ..
+    and, for the heavy prior, with one row more in some."""
     prior, out = prior_of_chain(setting), []
     for k in range(count):
-        s, n, b = second_release(setting, k)
+        s, n, b = release_of_run(setting, k, reading)
         rng = program.stream(SOURCE, "chain", setting, str(k))
-        rows = n + int(prior == "independent" and published.extra_row()[k])
+        rows = n + int(reading == "authors" and prior == "independent" and published.extra_row()[k])
         draws = chains.plain(s, rows, b, PRIORS[prior], sweeps, 9 if prior == "independent" else 0, rng)
         kept = draws[sweeps // 2 :]
         one = {f"{name}_mean": kept[:, p].mean() for p, name in enumerate(NAMES)}
@@ -202,7 +195,7 @@ def rows(
     name: str, scale: str, mirror: str | None, raw: str | Path, wanted: Callable[[dict], bool] | None = None
 ) -> Iterator[dict]:
     """Rows of one score file, or those that are ``wanted``."""
-    table, epsilon = files()[name]
+    table, epsilon = FILES[name]
     cells = [
         c for c in published.numbers().to_dict("records")
         if c["table"] == table and float(fields(c["setting"])["epsilon"]) == epsilon and is_run(c)
@@ -212,12 +205,16 @@ def rows(
         for reading in readings_of(cell):
             row = dict.fromkeys(COLUMNS, "") | {k: cell[k] for k in ("table", "dataset", "method", "setting", "metric")}
             row |= {"reading": reading, "scale": scale, "status": "ok"}
-            exact = table in CHAINS and cell["metric"] in EXACT
-            row["repeats"] = config()["paired" if exact else "repeats"][scale]
+            row["repeats"] = config()["paired" if is_exact(row) else "repeats"][scale]
             if wanted is None or wanted(row):
                 groups.setdefault((cell["setting"], reading), []).append(row)
     for (setting, reading), of in groups.items():
         yield from _setting(table, setting, reading, of, scale)
+
+
+def is_exact(row: dict) -> bool:
+    """Is this number compared run by run with the exact posterior of the run's own release?"""
+    return row["table"] in CHAINS and row["metric"] in EXACT and row["reading"] == "authors"
 
 
 def _setting(table: str, setting: str, reading: str, of: list[dict], scale: str) -> Iterator[dict]:
@@ -232,7 +229,7 @@ def _setting(table: str, setting: str, reading: str, of: list[dict], scale: str)
             found = filter_runs(table, setting, reading, count)
         yield from (row | ledger | numbers(found[row["metric"]]) for row in of)
         return
-    means = [r for r in of if r["metric"] in EXACT]
+    means = [r for r in of if is_exact(r)]
     if means:
         exact = exact_runs(setting, int(means[0]["repeats"]))
         for row in means:
@@ -240,6 +237,6 @@ def _setting(table: str, setting: str, reading: str, of: list[dict], scale: str)
             values = exact[parameter][:, 0]
             errors = errors_of(setting, table, parameter, exact[parameter])
             yield row | ledger | numbers(values) | {"kind": "run by run", "errors": text(errors)}
-    if others := [r for r in of if r["metric"] not in EXACT]:
-        found = chain_runs(setting, int(others[0]["repeats"]), int(config()["sweeps"][scale]))
+    if others := [r for r in of if not is_exact(r)]:
+        found = chain_runs(setting, reading, int(others[0]["repeats"]), int(config()["sweeps"][scale]))
         yield from (row | ledger | numbers(found[row["metric"]]) for row in others)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from papers.chen2025dppf import claims, filters, published, releases, run, verdicts
+from papers.chen2025dppf import claims, published, releases, run, verdicts
 from papers.chen2025dppf.published import CHAINS, FIXED, PARTICLES, fields
 from privacy.accountants import epsilon_of
 from reports.program import counts
@@ -32,8 +31,6 @@ METHODS = {
     "tab_nonconj": "Table in LaTeX, regression, heavy-tailed prior",
     "tab_ls": "Table in LaTeX, location-scale",
 }
-#: rows of a table, texts by column.
-Rows = Sequence[Mapping[str, str]]
 #: the standard deviation of a normal distribution over its interquartile range.
 OF_RANGE = 1 / 1.349
 #: half width of a 95 % interval in standard errors, as the authors' code has it.
@@ -84,6 +81,11 @@ class Exact:
         return row["q50"], (row["q75"] - row["q25"]) * OF_RANGE
 
 
+def error_of(runs: np.ndarray) -> float:
+    """Standard error of the mean of runs (n,)."""
+    return float(runs.std(ddof=1) / len(runs) ** 0.5)
+
+
 def ledger() -> pd.DataFrame:
     """What a release costs: claimed epsilon, sensitivity, scale of the noise, epsilon by the ledger, and its ratio."""
     rows = []
@@ -105,6 +107,7 @@ def bias(exact: Exact) -> pd.DataFrame:
     """Per regression setting: tau and beta1 of the filter and of its rival beside the exact posterior.
 
     ``tau_bias``: (mean over the published runs - exact mean) / exact standard deviation; beta1 by :meth:`Exact.centre`.
+    ``tau_z``: the same difference for the filter, over its standard error.
     """
     rows = []
     for filtered, chain in zip(PARTICLES, CHAINS, strict=True):
@@ -114,11 +117,14 @@ def bias(exact: Exact) -> pd.DataFrame:
             row = {k: told[k] for k in ("prior", "epsilon", "n")}
             for parameter in ("tau", "beta1"):
                 centre, sd = exact.centre(setting, parameter)
-                pf = published.runs_of(filtered, setting, f"{parameter}_mean").mean()
+                runs = published.runs_of(filtered, setting, f"{parameter}_mean")
+                pf = runs.mean()
                 da = published.runs_of(chain, other, f"{parameter}_mean").mean()
                 row |= {f"{parameter}_exact": centre, f"{parameter}_exact_sd": sd, f"{parameter}_dp_pf": pf,
                         f"{parameter}_dp_da_mcmc": da, f"{parameter}_bias": (pf - centre) / sd,
                         f"{parameter}_bias_rival": (da - centre) / sd}  # fmt: skip
+                if parameter == "tau":
+                    row["tau_z"] = (pf - centre) / np.hypot(error_of(runs), exact.of(setting, "tau")["mean_error"])
             rows.append(row)
     return pd.DataFrame(rows)
 
@@ -178,7 +184,8 @@ def particles(exact: Exact) -> pd.DataFrame:
 
 
 def seeds(exact: Exact) -> pd.DataFrame:
-    """beta1 at n = 400 by the filter's published mean and by the exact median, for both seeds of the data."""
+    """beta1 at n = 400 by the filter's published mean, with its standard error, and by the exact median, for both seeds
+    of the data."""
     old, rows = history(), []
     old = old[(old["metric"] == "beta1_mean") & old["table"].isin(PARTICLES)].set_index(["table", "setting"])
     for table in PARTICLES:
@@ -186,10 +193,10 @@ def seeds(exact: Exact) -> pd.DataFrame:
             told = fields(setting)
             if told["n"] != "400":
                 continue
-            then = old.loc[(table, setting)]
+            then, now = old.loc[(table, setting)], published.runs_of(table, setting, "beta1_mean")
             rows.append({"prior": told["prior"], "epsilon": told["epsilon"], "dp_pf_seed_1": float(then["mean"]),
-                         "runs_seed_1": int(then["n_runs"]),
-                         "dp_pf_seed_11029": published.runs_of(table, setting, "beta1_mean").mean(),
+                         "runs_seed_1": int(then["n_runs"]), "error_seed_1": then["std"] / then["n_runs"] ** 0.5,
+                         "dp_pf_seed_11029": now.mean(), "error_seed_11029": error_of(now),
                          "exact_seed_1": exact.of(setting, "beta1", 1)["q50"],
                          "exact_seed_11029": exact.of(setting, "beta1")["q50"]})  # fmt: skip
     return pd.DataFrame(rows)
@@ -200,107 +207,31 @@ def rival(scores: pd.DataFrame, exact: Exact) -> pd.DataFrame:
     noise.
 
     ``correlation`` over runs; standard deviation over runs of the published means, of the exact means, and of their
-    difference; ``published_sd_of_all``: of all published runs, also without an exact mean here; ``chain_sd``: what
-    the chain adds by itself, the exact posterior's standard deviation over the root of the mean effective sample size;
-    ``filter_sd``: that of the particle filter's runs at this setting. The exact
-    posterior of the heavy prior is the one with dependent coefficients.
+    difference; ``published_sd_of_all``: of all published runs, also without an exact mean here; ``filter_sd``: that of
+    the particle filter's runs at this setting. ``once_``: our chains on the release itself, and the exact posterior of
+    that release, with the priors of the chain. ``once_z``: difference of these means in its standard errors.
     """
-    rows = []
+    rows, corrected = [], scores[scores["table"].isin(CHAINS) & (scores["reading"] == "corrected")]
+    once = {(r["setting"], r["metric"]): verdicts.values_of(r) for r in corrected.to_dict("records")}
     for r in scores[scores["kind"] == "run by run"].to_dict("records"):
         ours = verdicts.values_of(r)
         every = published.runs_of(r["table"], r["setting"], r["metric"])
         theirs = every[: len(ours)]
         told, parameter = fields(r["setting"]), r["metric"].removesuffix("_mean")
-        ess = np.mean([published.runs_of(r["table"], r["setting"], f"beta{k}_ess").mean() for k in (0, 1)])
         filtered = PARTICLES[CHAINS.index(r["table"])]
         own = f"epsilon={told['epsilon']};n={told['n']};N=100;prior={told['prior']}"
-        known = (filtered, own, r["metric"]) in published.runs_by_key()
+        known = published.runs_by_key().get((filtered, own, r["metric"]), pd.Series(dtype=float)).dropna()
         z = (ours - theirs) / np.array(r["errors"].split(), dtype=float)
+        chain = once[r["setting"], r["metric"]]
+        at = exact.of(r["setting"].replace("heavy", "independent"), parameter)
+        error = np.hypot(error_of(chain), at["mean_error"])
         rows.append(
             {"prior": told["prior"], "epsilon": told["epsilon"], "n": told["n"], "parameter": parameter,
              "runs": len(ours), "correlation": np.corrcoef(ours, theirs)[0, 1], "published_sd": theirs.std(ddof=1),
              "published_sd_of_all": every.std(ddof=1),
              "exact_sd": ours.std(ddof=1), "difference_sd": (ours - theirs).std(ddof=1), "z_sd": z.std(ddof=1),
-             "chain_sd": exact.centre(own, parameter)[1] / ess**0.5,
-             "filter_sd": published.runs_of(filtered, own, r["metric"]).std(ddof=1) if known else np.nan}
+             "filter_sd": known.std(ddof=1), "filter_runs": len(known),
+             "published_mean": every.mean(), "once_runs": len(chain), "once_mean": chain.mean(),
+             "once_sd": chain.std(ddof=1), "once_exact": at["mean"], "once_z": (chain.mean() - at["mean"]) / error}
         )  # fmt: skip
     return pd.DataFrame(rows)
-
-
-#: rows of the settings that findings show.
-SHOWN_ROWS = 300
-
-
-def seeds_of_rows() -> tuple[int, tuple[int, int]]:
-    """The seed of most regression releases of the final tables, and (rows, seed) of the one with another seed."""
-    found = published.releases().query("dataset == 'chen_lr'")
-    found = found[~found["used_by"].str.startswith("history")]
-    seeds = found.drop_duplicates("n").set_index("n")["seed"].astype(int)
-    common = int(seeds.mode().item())
-    ((rows, seed),) = seeds[seeds != common].items()
-    return common, (int(rows), int(seed))
-
-
-#: tables that the texts of findings read.
-READ = ("bias", "intervals", "fixed", "particles", "seeds", "rival", "faults", "ledger", "location_scale")
-
-
-def evidence(
-    bias: Rows,
-    intervals: Rows,
-    fixed: Rows,
-    particles: Rows,
-    seeds: Rows,
-    rival: Rows,
-    faults: Rows,
-    ledger: Rows,
-    location_scale: Rows,
-) -> dict[str, object]:
-    """The numbers of the findings, from the rows of the tables with these names.
-
-    ``rivals``: per parameter at epsilon 2, n = 300, conjugate prior. ``below``: settings by prior in which the filter's
-    tau is below the exact mean. ``variants``: rows of ``faults``. ``covers``: mean coverage by prior and parameter.
-    """
-    rivals = [r for r in rival if (r["prior"], float(r["epsilon"]), r["n"]) == ("conjugate", 2.0, str(SHOWN_ROWS))]
-    spreads = [r for r in rival if r["parameter"] == "beta1"]
-    shares: dict[tuple[str, str], list[float]] = {}
-    for r in intervals:
-        shares.setdefault((r["prior"], r["parameter"]), []).append(float(r["share"]))
-    at = [float(r["share"]) for r in fixed if float(r["epsilon"]) >= 0.5]
-    least = [float(r["share"]) for r in fixed if float(r["epsilon"]) < 0.5]
-    common, other = seeds_of_rows()
-    return {
-        "count": filters.PARTICLES,
-        "published_runs": published.runs_of("mcmc_conj", "epsilon=2;n=300;prior=conjugate", "tau_mean").size,
-        "shown_rows": SHOWN_ROWS,
-        "slope": f"{published.TRUTH['beta1']:g}",
-        "common_seed": common,
-        "other_rows": other[0],
-        "other_seed": other[1],
-        "rivals": [{k: r[k] if k in ("parameter", "runs") else f"{float(r[k]):.3f}" for k in
-                    ("parameter", "runs", "correlation", "published_sd", "exact_sd", "difference_sd")} for r in rivals],
-        "rival_runs": rival[0]["runs"],
-        "rival_settings": len(spreads),
-        "chain_smaller": sum(float(r["chain_sd"]) < float(r["filter_sd"]) for r in spreads),
-        "filter_smaller": sum(float(r["filter_sd"]) < float(r["published_sd_of_all"]) for r in spreads),
-        "below": sum(float(r["tau_bias"]) < 0 for r in bias),
-        "settings": len(bias),
-        "median_bias": {p: f"{np.median([-float(r['tau_bias']) for r in bias if r['prior'] == p]):.2f}"
-                        for p in ("conjugate", "heavy")},
-        "variants": [{k: v if k in ("prior", "variant", "n", "epsilon") else f"{float(v):.3g}" for k, v in r.items()}
-                     for r in faults],
-        "counts": [{"prior": r["prior"], "particles": r["particles"], "settings": r["settings"], "below": r["below"],
-                    "bias": f"{float(r['median_bias']):.2f}"} for r in particles],
-        "covers": [{"prior": prior, "parameter": p, "share": f"{100 * float(np.mean(v)):.0f}",
-                    "least": f"{100 * min(v):.0f}", "largest": f"{100 * max(v):.0f}"}
-                   for (prior, p), v in shares.items()],
-        "fixed": {"mean": f"{float(np.mean(at)):.2f}", "least": f"{min(at):.2f}", "largest": f"{max(at):.2f}",
-                  "small": f"{min(least):.2f}", "small_largest": f"{max(least):.2f}"},
-        "seeds": [{k: v if k in ("prior", "epsilon", "runs_seed_1") else f"{float(v):.2f}" for k, v in r.items()}
-                  for r in seeds],
-        "ratio": f"{float(ledger[0]['ratio']):.2f}",
-        "two_meanings": [
-            {"epsilon": f"{float(r['epsilon']):g}", "title": METHODS[r["method"]], "theta2_is": r["theta2_is"],
-             "published": f"{float(r['published_theta2_mean']):.3f}", "exact": f"{float(r['theta2_mean']):.3f}"}
-            for r in location_scale if r["n"] == str(SHOWN_ROWS) and float(r["epsilon"]) >= 0.5],
-    }  # fmt: skip

