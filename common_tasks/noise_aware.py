@@ -121,10 +121,6 @@ def simulated(name: str, n: int, k: int) -> tuple[Task, np.ndarray]:
 # ------------------------------------------------------------------------------------------- exact posteriors
 
 
-def laplace_weights(z: float, b: float, s: np.ndarray) -> np.ndarray:
-    return -np.abs(z - s) / b
-
-
 def of_weights(log_weight: np.ndarray, mean: np.ndarray, second: np.ndarray) -> Moments:
     """Moments of a mixture with these log weights, means and second moments of the parts."""
     w = np.exp(log_weight - log_weight.max())
@@ -133,8 +129,9 @@ def of_weights(log_weight: np.ndarray, mean: np.ndarray, second: np.ndarray) -> 
     return Moments(np.array([m]), np.array([math.sqrt(max(float((w * second).sum()) - m * m, 0.0))]))
 
 
-def exact_counts(prior: np.ndarray, z: np.ndarray, b: float, n: int, reach: float = 20.0) -> Moments:
-    """Moments of the first probability given noisy counts of all but the last category, (1,) or (2,); Dirichlet prior.
+def counts(prior: np.ndarray, z: np.ndarray, b: float, n: int, reach: float = 20.0) -> tuple[np.ndarray, np.ndarray]:
+    """Possible counts of the first category, and the log-weights of all possible counts of that grid, given noisy
+    counts of all but the last category, (1,) or (2,); Dirichlet prior.
 
     Counts farther than ``reach`` noise scales from what was released are left out; none is while n is small.
     """
@@ -145,12 +142,17 @@ def exact_counts(prior: np.ndarray, z: np.ndarray, b: float, n: int, reach: floa
     s = [g.astype(np.float64) for g in np.meshgrid(*sides, indexing="ij")]
     last = n - sum(s)
     possible = last >= 0
-    log_weight = sum(laplace_weights(v, b, g) for v, g in zip(z, s, strict=True))
+    log_weight = sum(-np.abs(v - g) / b for v, g in zip(z, s, strict=True))
     with np.errstate(invalid="ignore"):
         for a, g in zip(prior, [*s, np.maximum(last, 0.0)], strict=True):
             log_weight = log_weight + gammaln(a + g) - gammaln(g + 1.0)
-    total, first = prior.sum() + n, prior[0] + s[0]
-    log_weight = np.where(possible, log_weight, -np.inf)
+    return s[0], np.where(possible, log_weight, -np.inf)
+
+
+def exact_counts(prior: np.ndarray, z: np.ndarray, b: float, n: int) -> Moments:
+    """Moments of the first probability given what :func:`counts` takes."""
+    found, log_weight = counts(prior, z, b, n)
+    total, first = prior.sum() + n, prior[0] + found
     return of_weights(log_weight, first / total, first * (first + 1.0) / (total * (total + 1.0)))
 
 
@@ -176,9 +178,19 @@ def exact_section(prior: tuple[float, ...], z: float, b: float, n: int, high: fl
         return of_weights(log_prior + np.log(density), rate, rate**2)
 
 
-def exact_linear(name: str, z: np.ndarray, b: float, n: int, bounds: np.ndarray, rng) -> Moments:
+def release_of(name: str, method: str, task: Task, z: np.ndarray, b: float) -> release_posterior.Release:
+    """The release of a regression as :mod:`evaluation.release_posterior` takes it."""
+    if method == B_S_2019_AUTHORS:
+        d = INPUTS[name]
+        z, bounds = _as_moments(z, d), np.full(d + 1, math.inf)
+    else:
+        settings = contract.get(B_S_2019, task.model.kind).Settings()
+        bounds = np.append(np.full(task.x.shape[1], settings.input_bound), settings.target_bound)
+    return release_posterior.Release(z, b, task.n, bounds, np.ones(len(bounds)))
+
+
+def exact_linear(name: str, release: release_posterior.Release, rng) -> Moments:
     """By chains of :mod:`evaluation.release_posterior`, inputs N(0, I) as all methods here take them."""
-    release = release_posterior.Release(z, b, n, bounds, np.ones(len(bounds)))
     chains, burn_in, sweeps = CHAINS[name]
     draws, _ = release_posterior.sample(model_of(name), release, rng, chains=chains, burn_in=burn_in, sweeps=sweeps)
     draws = draws[..., [0, -1]]
@@ -199,13 +211,7 @@ def exact(name: str, method: str, task: Task, z: np.ndarray, b: float, rng) -> M
         return exact_section(model.prior, float(z[0]), b, n, families.section(model)[1])
     if name not in INPUTS:
         return exact_counts(np.array(model.prior), z, b, n)
-    if method == B_S_2019_AUTHORS:
-        d = INPUTS[name]
-        z, bounds = _as_moments(z, d), np.full(d + 1, math.inf)
-    else:
-        settings = contract.get(B_S_2019, model.kind).Settings()
-        bounds = np.append(np.full(task.x.shape[1], settings.input_bound), settings.target_bound)
-    return exact_linear(name, z, b, n, bounds, rng)
+    return exact_linear(name, release_of(name, method, task, z, b), rng)
 
 
 def _as_moments(z: np.ndarray, d: int) -> np.ndarray:
@@ -242,6 +248,16 @@ def naive(name: str, task: Task, z: np.ndarray, rng) -> np.ndarray | None:
     return rng.dirichlet(np.array(model.prior) + np.append(counts, n - counts.sum()), DRAWS)[:, :1]
 
 
+def fitted(name: str, method: str, n: int, epsilon: float, k: int):
+    """Task and true quantities of data set k, the fit, what it released, and the words of its random streams."""
+    task, truth = simulated(name, n, k)
+    key = ("noise aware", name, str(n), f"{epsilon:g}", str(k), method)
+    adapter, settings, budget = _setting(name, method, epsilon)
+    heard = Heard()
+    fit = adapter.fit(task, settings, budget.open(program.stream(*key, "noise"), heard), program.stream(*key, "fit"))
+    return task, truth, fit, heard.released, key
+
+
 def one_set(
     name: str, method: str, n: int, epsilon: float, k: int
 ) -> tuple[dict[str, Any], Moments | None, np.ndarray]:
@@ -249,18 +265,14 @@ def one_set(
 
     A naive posterior of the same release is beside that of the methods of ``BESIDE``.
     """
-    task, truth = simulated(name, n, k)
-    key = ("noise aware", name, str(n), f"{epsilon:g}", str(k), method)
-    adapter, settings, budget = _setting(name, method, epsilon)
-    heard = Heard()
-    fit = adapter.fit(task, settings, budget.open(program.stream(*key, "noise"), heard), program.stream(*key, "fit"))
+    task, truth, fit, released, key = fitted(name, method, n, epsilon, k)
     found: dict[str, Any] = {method: natural(name, fit.posterior.sample(DRAWS, program.stream(*key, "draws")))}
     if method == NA_DPVI:
         return found, None, truth
     if method in BESIDE and name != "gamma_exponential":  # a sum of rows below a bound has no conjugate update
-        found[NAIVE] = naive(name, task, heard.released, program.stream(*key, NAIVE))
+        found[NAIVE] = naive(name, task, released, program.stream(*key, NAIVE))
     b = fit.diagnostics["noise_scale"]
-    return found, exact(name, method, task, heard.released, b, program.stream(*key, "exact")), truth
+    return found, exact(name, method, task, released, b, program.stream(*key, "exact")), truth
 
 
 @cache

@@ -1,4 +1,5 @@
-"""Exact posteriors of the common tasks: ``python -m common_tasks.posteriors --data results/data``.
+"""Exact posteriors of the common tasks, and of two private releases: ``python -m common_tasks.posteriors --data
+results/data``.
 
 Writes ``reference/posteriors/<data set>-<family>.json`` (and ``.npz`` with draws) for the training rows of split 0, and
 ``absent.json`` with the tasks that have none and why; ``--check`` computes them again and compares. ``dpbayes_bench.
@@ -6,7 +7,9 @@ reference_posterior`` reads them.
 
 Linear regression has a closed form (normal-inverse-gamma). Logistic regression has draws of NumPyro's No-U-Turn sampler
 in double precision, from chains twice as long as those of the baseline ``nuts``, stored at full length in
-single precision. :mod:`evaluation.convergence` has their diagnostics, and writes nothing for chains that have not
+single precision. The releases are the first data sets of two settings of :mod:`common_tasks.noise_aware`: given a noisy
+count, draws are independent, and given noisy moments they are chains of :mod:`evaluation.release_posterior`.
+:mod:`evaluation.convergence` has their diagnostics, and writes nothing for chains that have not
 converged.
 """
 
@@ -17,18 +20,21 @@ import hashlib
 import importlib.metadata
 import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.special import softmax
 
 import datasets
-from common_tasks import PAPER
+from common_tasks import PAPER, noise_aware
 from datasets.files import replacing, write_json
+from evaluation import release_posterior
 from evaluation.convergence import QUANTILES, told_of
 from models.bounded import Frame
 from models.kind import CONJUGATE
-from workflow import committed, papers
+from workflow import committed, papers, program
 from workflow.experiments import Cell, cells
 from workflow.score import public_frame
 from workflow.worker import make_task
@@ -37,6 +43,12 @@ FOLDER = Path(__file__).resolve().parent / "reference" / "posteriors"
 ABSENT = "absent.json"
 SPLIT = 0
 CHAINS = {"chains": 4, "warmup": 200, "samples": 500}
+#: name of a private release -> model, method, rows, epsilon.
+RELEASES = {
+    f"{method}-{model}-n=1000-epsilon=1": (model, method, 1000, 1.0)
+    for model, method in (("beta_bernoulli", noise_aware.B_S_2018), (noise_aware.ONE, noise_aware.B_S_2019))
+}
+RELEASE_CHAINS = {"chains": 4, "burn_in": 1000, "sweeps": 5000, "thin": 5}
 #: kinds of model without an exact posterior -> why.
 WITHOUT = {
     "bounded_mixture": "not computed: a mixture has a mode for every order of its components, and chains that stay in "
@@ -96,6 +108,37 @@ def compute(name: str, cell: Cell, data) -> tuple[dict[str, Any], np.ndarray | N
     return _hashed(info | told_of(draws)), draws
 
 
+def compute_release(name: str) -> tuple[dict[str, Any], np.ndarray]:
+    """As :func:`compute`, given what a method released."""
+    kind, method, n, epsilon = RELEASES[name]
+    task, _, fit, z, _ = noise_aware.fitted(kind, method, n, epsilon, 0)
+    b, rng = fit.diagnostics["noise_scale"], program.stream("reference posterior", name)
+    if kind in noise_aware.INPUTS:
+        release = noise_aware.release_of(kind, method, task, z, b)
+        draws, _ = release_posterior.sample(task.model, release, rng, **RELEASE_CHAINS)
+        how, settings = "data augmentation with non-centred moves", RELEASE_CHAINS
+        model: dict[str, Any] = asdict(task.model) | {"inputs": "N(0, 1)", "bounds": release.bounds.tolist()}
+        values = "sums over rows of u_a u_b (a <= b) and of u_a, u the input and the target, clipped to the bounds"
+        parameters = release_posterior.names(task.x.shape[1])
+    else:
+        prior = np.array(task.model.prior)
+        first, log_weight = noise_aware.counts(prior, z, b, n)
+        count = rng.choice(first, size=(RELEASE_CHAINS["chains"], 1000, 1), p=softmax(log_weight))
+        draws, how, settings = rng.beta(prior[0] + count, prior[1] + n - count), "independent draws", {}
+        model, parameters, values = {"prior": prior.tolist()}, ("probability",), "the number of rows that are 1"
+    draws = draws.astype(np.float32)
+    release_told = {"values": z.tolist(), "noise": "laplace", "scale": b, "n": n, "claimed_epsilon": epsilon}
+    info = {
+        "task": name,
+        "how": how,
+        "model": {"name": kind, "release": values} | model,
+        "release": release_told,
+        "settings": settings,
+    }
+    info |= {"parameters": list(parameters), "versions": versions("numpy", "scipy", "arviz-stats")}
+    return _hashed(info | told_of(draws)), draws
+
+
 def _frame(frame: Frame) -> dict[str, Any]:
     """The scaling as JSON."""
     return {
@@ -108,8 +151,8 @@ def _frame(frame: Frame) -> dict[str, Any]:
 
 def _hashed(info: dict[str, Any]) -> dict[str, Any]:
     """The content with a hash of the inputs of its numbers."""
-    named = ("task", "protocol", "split", "model", "frame", "data_hash", "rows_hash", "how", "settings")
-    text = json.dumps({k: info[k] for k in named}, sort_keys=True)
+    named = ("task", "protocol", "split", "model", "frame", "data_hash", "rows_hash", "release", "how", "settings")
+    text = json.dumps({k: info[k] for k in named if k in info}, sort_keys=True)
     return info | {"hash": hashlib.sha256(text.encode()).hexdigest()[:16]}
 
 
@@ -163,10 +206,13 @@ def _drawn(box, rng: np.random.Generator) -> np.ndarray:
 def write(folder: Path, data: Path, only: list[str] | None = None) -> list[str]:
     """Compute and write the posteriors of the named tasks (default: all that have one). Returns their names."""
     todo, done = tasks(), []
-    for name, cell in todo.items():
-        if why_not(cell) or (only and name not in only):
+    for name in [*(n for n, cell in todo.items() if not why_not(cell)), *RELEASES]:
+        if only and name not in only:
             continue
-        info, draws = compute(name, cell, datasets.load(data / f"{cell.dataset}.npz"))
+        cell = todo.get(name)
+        info, draws = (
+            compute(name, cell, datasets.load(data / f"{cell.dataset}.npz")) if cell else compute_release(name)
+        )
         if draws is not None:
             with replacing(folder / f"{name}.npz") as f:
                 np.savez_compressed(f, draws=draws)
@@ -200,7 +246,7 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m common_tasks.posteriors", description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, default=Path("results/data"), help="folder of the fetched tables")
     parser.add_argument("--out", type=Path, default=FOLDER)
-    parser.add_argument("--only", nargs="+", choices=sorted(tasks()), help="tasks; default: all")
+    parser.add_argument("--only", nargs="+", choices=sorted([*tasks(), *RELEASES]), help="tasks; default: all")
     parser.add_argument("--check", action="store_true", help="compute into --out (another folder) and compare")
     options = parser.parse_args(argv)
     if options.check and options.out.resolve() == FOLDER:

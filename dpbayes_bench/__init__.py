@@ -196,7 +196,7 @@ def reference_posterior(name: str) -> ReferencePosterior:
     """
     if name in (releases := _releases()):
         return read(releases[name], name)
-    if name not in _task_files():
-        known = ", ".join([*tasks(), *releases])
-        raise KeyError(f"no task '{name}'; there are {known}")
-    return read(home() / "common_tasks" / "reference" / "posteriors", name)
+    folder = home() / "common_tasks" / "reference" / "posteriors"
+    if name not in (known := {*tasks(), *names(folder)}):
+        raise KeyError(f"no task '{name}'; there are {', '.join(sorted(known | set(releases)))}")
+    return read(folder, name)

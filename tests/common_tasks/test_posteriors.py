@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import dpbayes_bench
-from common_tasks import posteriors
+from common_tasks import noise_aware, posteriors
 from evaluation import convergence
 from models import kind as model_kinds
 from reports.reference import FOLDER
@@ -61,6 +61,28 @@ def test_draws_have_converged_and_agree_with_the_committed_scores(name):
     far = np.abs(theirs - found.summary["mean"]) / found.summary["sd"]
     # theirs: 4,000 draws, with replacement, of 1,000 of independent chains (smallest effective size 997); 5 errors
     assert far.max() < 5 * np.sqrt(1 / 997 + 1 / 4000 + 1 / found.info["diagnostics"]["ess_bulk_min"])
+
+
+def test_the_exact_posterior_of_a_noisy_count_is_stored():
+    """It is recomputed, and has the moments of the sum over all counts: 4 errors of 4,000 independent draws."""
+    name = next(iter(posteriors.RELEASES))
+    kind, method, n, epsilon = posteriors.RELEASES[name]
+    found, (info, draws) = dpbayes_bench.reference_posterior(name), posteriors.compute_release(name)
+    assert info["hash"] == found.info["hash"]
+    np.testing.assert_allclose(draws, found.draws, rtol=1e-5)
+    task, _, fit, z, _ = noise_aware.fitted(kind, method, n, epsilon, 0)
+    exact = noise_aware.exact(kind, method, task, z, fit.diagnostics["noise_scale"], None)
+    told = found.summary.loc["probability"]
+    assert abs(told["mean"] - exact.mean[0]) < 4 * exact.sd[0] / 4000**0.5
+    assert told["sd"] == pytest.approx(exact.sd[0], rel=4 / 8000**0.5)
+
+
+@pytest.mark.nightly
+def test_the_exact_posterior_of_noisy_moments_is_recomputed():
+    name = list(posteriors.RELEASES)[1]
+    found, (info, draws) = dpbayes_bench.reference_posterior(name), posteriors.compute_release(name)
+    assert info["hash"] == found.info["hash"]
+    np.testing.assert_array_equal(draws, found.draws)
 
 
 def box(rows=200, seed=0):
