@@ -1,6 +1,6 @@
 """Effective draws per CPU second of the exact posterior given a private release, by epsilon and by rows.
 
-    python -m benchmarks.release_posterior              # print the table: half a CPU minute
+    python -m benchmarks.release_posterior              # print the table: two CPU minutes
     python -m benchmarks.release_posterior --commit     # write benchmarks/reference/release_posterior.csv
 
 A row of the table has one data set of one input, with Laplace noise on the five sums of rows clipped to [-5, 5].
@@ -23,8 +23,9 @@ from evaluation import convergence, release_posterior
 from models.linear_regression_unknown_noise import LinearRegressionUnknownNoise
 
 EPSILONS, ROWS = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0), 300
-SIZES, AT = (1000, 3000, 10_000), 1.0
 CHAINS, BURN_IN, SWEEPS = 4, 200, 1000
+#: rows and sweeps per chain of the larger tables, and their epsilon.
+SIZES, AT = ((1000, SWEEPS), (3000, SWEEPS), (10_000, SWEEPS), (10_000, 10 * SWEEPS)), 1.0
 MODEL = LinearRegressionUnknownNoise(shape=3.0, scale=2.0, precision=1.0)
 INPUTS = release_posterior.InputsPrior()
 BOUND = np.full(2, 5.0)
@@ -44,7 +45,7 @@ def release(n: int, epsilon: float, seed: int = 0) -> release_posterior.Release:
     return release_posterior.Release(values, scale, n, BOUND, BOUND)
 
 
-def measure(n: int, epsilon: float, moves: str) -> dict[str, object]:
+def measure(n: int, epsilon: float, moves: str, sweeps: int = SWEEPS) -> dict[str, object]:
     """One row of the table."""
     kept = release_posterior.PRIOR_STEPS, release_posterior.WALK_STEPS
     try:
@@ -53,14 +54,14 @@ def measure(n: int, epsilon: float, moves: str) -> dict[str, object]:
         start = time.process_time()
         draws, taken = release_posterior.sample(
             MODEL, release(n, epsilon), np.random.default_rng([1, n]), inputs_prior=INPUTS, chains=CHAINS,
-            burn_in=BURN_IN, sweeps=SWEEPS,
+            burn_in=BURN_IN, sweeps=sweeps,
         )  # fmt: skip
         seconds = time.process_time() - start
     finally:
         release_posterior.PRIOR_STEPS, release_posterior.WALK_STEPS = kept
     told = convergence.diagnostics(draws)
     ess = float(told["ess_bulk"].min())
-    row = {"n": n, "epsilon": epsilon, "moves": moves, "sweeps": CHAINS * SWEEPS, "seconds": round(seconds, 2)}
+    row = {"n": n, "epsilon": epsilon, "moves": moves, "sweeps": CHAINS * sweeps, "seconds": round(seconds, 2)}
     row |= {"ess": round(ess, 1), "ess_per_second": round(ess / seconds, 2), "taken": round(taken, 3)}
     return row | {"rhat": round(float(told["rhat"].max()), 3)}
 
@@ -68,7 +69,7 @@ def measure(n: int, epsilon: float, moves: str) -> dict[str, object]:
 def table() -> pd.DataFrame:
     measure(5, 1.0, NON_CENTRED)  # compiles
     rows = [measure(ROWS, e, moves) for e in EPSILONS for moves in (NON_CENTRED, ROWS_ONLY)]
-    rows += [measure(n, AT, NON_CENTRED) for n in SIZES]
+    rows += [measure(n, AT, NON_CENTRED, sweeps) for n, sweeps in SIZES]
     return pd.DataFrame(rows)
 
 

@@ -11,5 +11,7 @@ def test_every_epsilon_has_both_kinds_of_moves_and_small_ones_need_the_non_centr
     assert tuple(own.index) == bench.EPSILONS
     small = own.loc[[0.1, 0.5, 1.0]]
     assert (small[bench.NON_CENTRED] > 2 * small[bench.ROWS_ONLY]).all()
-    assert ((found["sweeps"] == bench.CHAINS * bench.SWEEPS) & (found["seconds"] > 0)).all()
-    assert list(found["n"].unique()) == [bench.ROWS, *bench.SIZES]
+    assert (found["seconds"] > 0).all()
+    larger = found[found["n"] != bench.ROWS]
+    assert [(n, s // bench.CHAINS) for n, s in larger[["n", "sweeps"]].to_numpy()] == list(bench.SIZES)
+    assert larger["rhat"].iloc[-1] < 1.01 < larger["rhat"].iloc[-2]
