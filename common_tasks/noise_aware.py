@@ -75,9 +75,9 @@ class Moments(NamedTuple):
 
 
 class Heard(Listener):
-    """Keeps what the budget of an ordinary fit releases."""
+    """Keeps what the budget of an ordinary fit releases. A trace, which is made in one call, is not kept."""
 
-    released: np.ndarray
+    released: np.ndarray | None = None
 
     def release(self, event, value, noise):
         self.released = super().release(event, value, noise)

@@ -126,6 +126,17 @@ def test_the_committed_rows_are_those_of_the_plan_and_are_shown():
     assert not long["word"].isna().any()
 
 
+def test_each_method_gives_draws_of_what_is_judged():
+    """One data set of the first setting of each method in the cheapest model. No exact posterior is given a trace."""
+    first = {method: (name, method, n, epsilon) for name, method, n, epsilon in reversed([*noise_aware.plan()])}
+    for method, setting in first.items():
+        if setting[0] == "beta_bernoulli":
+            found, exact, truth = noise_aware.one_set(*setting, 0)
+            assert found[method].shape == (noise_aware.DRAWS, len(truth))
+            assert (exact is None) == (method == noise_aware.NA_DPVI)
+    assert noise_aware.NA_DPVI in first
+
+
 @pytest.mark.nightly
 def test_a_committed_row_is_recomputed():
     """The first row of the table, all of its data sets, with the row of the naive posterior."""
