@@ -184,9 +184,7 @@ rule score:
         draws=lambda w: done(
             "draws", [c for c in cells_of(w.experiment, w.dataset) if c.drawn]
         ),
-        code=lambda w: scoring_code(
-            cells_of(w.experiment, w.dataset), "workflow.score"
-        ),
+        code=lambda w: scoring_code(cells_of(w.experiment, w.dataset), "workflow.score"),
     output:
         f"{RESULTS}/scores/{{experiment}}/{{dataset}}.csv",
     log:
