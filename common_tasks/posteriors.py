@@ -7,10 +7,11 @@ reference_posterior`` reads them.
 
 Linear regression has a closed form (normal-inverse-gamma). Logistic regression has draws of NumPyro's No-U-Turn sampler
 in double precision, from chains twice as long as those of the baseline ``nuts``, stored at full length in
-single precision. The releases are the first data sets of two settings of :mod:`common_tasks.noise_aware`: given a noisy
-count, draws are independent, and given noisy moments they are chains of :mod:`evaluation.release_posterior`.
-:mod:`evaluation.convergence` has their diagnostics, and writes nothing for chains that have not
-converged.
+single precision.
+
+The releases are the first data sets of two settings of :mod:`common_tasks.noise_aware`. Given a noisy count, draws are
+independent. Given noisy moments, they are chains of :mod:`evaluation.release_posterior`.
+:mod:`evaluation.convergence` has the diagnostics, and writes nothing for chains that have not converged.
 """
 
 from __future__ import annotations

@@ -77,7 +77,9 @@ class Answer:
         return "shape" if self.about.fresh else "table"
 
     def order(self, epsilon: str) -> list[str]:
-        """The methods, the most probable winner first and those without a score last. Without a model, by name."""
+        """The methods, the most probable winner first and those without a score last. They are in order of names if
+        there is no model.
+        """
         fitted = self.at(epsilon)
         if len(fitted.frame):
             found = list(fitted.frame.loc[fitted.frame["without"] == "", "method"])
