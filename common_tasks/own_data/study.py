@@ -32,7 +32,7 @@ from common_tasks import best
 from datasets.files import ROOT, folder_name, write_json, write_text
 from evaluation.summary import checked, read_scores
 from methods import contract
-from workflow import arithmetic, committed, papers, score, worker
+from workflow import committed, environment, papers, score, worker
 from workflow.experiments import Cell, cells
 
 #: task -> kind of model of the common tasks, and what ends its scale: the control that looks at no input, and a
@@ -383,9 +383,9 @@ def _snakemake(
     pages = _Pages(study, everything, show)
     try:
         with open(log, "w", encoding="utf-8") as out:
-            environment = {**os.environ, **arithmetic.environment()}
+            variables = os.environ | environment.variables()
             process = subprocess.Popen(
-                command, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT, pass_fds=(lock,), env=environment
+                command, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT, pass_fds=(lock,), env=variables
             )
             said = ""
             while process.poll() is None:
