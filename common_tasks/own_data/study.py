@@ -186,7 +186,7 @@ def common_task(kind: str) -> tuple[str, dict[str, Any]]:
 
 
 def committed_tuning(task: str, rows: int, columns: int, epsilons: Sequence[float]) -> Tuning:
-    """What ``workflow.tuning`` chose for the data set of that common task whose size is nearest, in logarithms.
+    """What ``common_tasks.tuning`` chose for the data set of that common task whose size is nearest, in logarithms.
 
     At the epsilons of the tuning that are nearest, likewise. No row is read.
     """
