@@ -36,7 +36,7 @@ import pandas as pd
 
 from datasets.files import ROOT, write_csv
 from methods import contract
-from workflow import arithmetic, imports
+from workflow import environment, imports
 from workflow.committed import Reference
 
 TABLE = ROOT / "benchmarks/reference/mutants.csv"
@@ -168,10 +168,10 @@ def steps(root: Path, row: pd.Series, module: str, reference: Reference) -> Iter
 def call(root: Path, kernels: str, words: list[str]) -> tuple[int, str]:
     """Exit status and output of ``python -m WORDS`` in the clone; from 124 on, or negative, a limit ended it."""
     limits = ["timeout", str(CLOCK), "prlimit", f"--cpu={LIMIT}", f"--data={MEMORY}"]
-    environment = os.environ | arithmetic.environment() | {"NUMBA_CACHE_DIR": kernels}
+    variables = os.environ | environment.variables() | {"NUMBA_CACHE_DIR": kernels}
     with tempfile.TemporaryFile("w+", encoding="utf-8") as output:  # a pipe would wait for what a process leaves behind
         command = [*limits, sys.executable, "-m", *words]
-        done = subprocess.run(command, cwd=root, env=environment, stdout=output, stderr=output)
+        done = subprocess.run(command, cwd=root, env=variables, stdout=output, stderr=output)
         output.seek(0)
         return done.returncode, output.read()
 

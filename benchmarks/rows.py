@@ -33,7 +33,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from workflow import arithmetic
+from workflow import environment
 
 KINDS = {"regression": "bounded_linear_regression", "classification": "bounded_logistic_regression"}
 MODEL = {"regression": {}, "classification": {"prior_sd": 1.0}}
@@ -210,7 +210,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--methods", nargs="+", default=[], help="only these, and scikit-learn")
     parser.add_argument("--limit", type=float, default=120.0, help="CPU seconds after which a fit is given up")
     args = parser.parse_args(argv)
-    os.environ.update(arithmetic.environment())
+    os.environ.update(environment.variables())
     found = table(args.rows, args.columns, args.methods, args.limit, args.out)
     print(found.drop(columns="reason").to_string(index=False))
 

@@ -18,7 +18,7 @@ from common_tasks import sizes as common_sizes
 from common_tasks import tables as common_tables
 from common_tasks.advice.answer import Answer
 from common_tasks.own_data.study import COMMON
-from common_tasks.scores import CONDITIONAL_NOTE, Family, tasks
+from common_tasks.scores import CONDITIONAL_MARK, CONDITIONAL_NOTE, Family, tasks
 from datasets.files import sheet_text, write_text
 from reports import tables
 from reports.blocks import Block, Table, entry
@@ -40,7 +40,6 @@ NOTES = (
     "A table that was looked at while a method was designed does not count for the method. Two tables from the same "
     "file count once. "
     f"A task with fewer than {best.FEWEST_TABLES} tables gives no general advice.",
-    CONDITIONAL_NOTE,
 )
 
 
@@ -115,7 +114,9 @@ def advice(
             mine = [f for f in drawn if f.name.startswith(f"common_{family.task}_")]
             rows = (of_rows or {}).get(family.task)
             made.append(section_of(block, of_task.get(family.task, ()), mine, folder, rows))
-    return Advice(made, across, of_all, NOTES) if made else None
+    said = [text for section in made for texts in (section.answers or [[section.text]]) for text in texts]
+    notes = (*NOTES, CONDITIONAL_NOTE) if any(CONDITIONAL_MARK in text for text in said) else NOTES
+    return Advice(made, across, of_all, notes) if made else None
 
 
 def section_of(

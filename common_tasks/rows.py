@@ -36,7 +36,7 @@ from reports import palette, style
 from reports.blocks import Block, Table, entry
 from reports.figure import Figure
 from reports.tables import SCALE_BANNERS
-from workflow import arithmetic
+from workflow import environment
 
 #: the committed scores.
 NAME = "common_rows.csv"
@@ -161,7 +161,7 @@ def run(folder: Path, largest: int = ROWS[-1]) -> None:
     for n in (n for n in ROWS if n <= largest):
         wanted = [str(p.scores(folder)) for task in GENUINE for p in points(task) if p.rows == n]
         command = [sys.executable, "-m", "snakemake", "--cores", "1", "--config", *config, "--", *wanted]
-        if subprocess.run(command, cwd=ROOT, env={**os.environ, **arithmetic.environment()}).returncode:
+        if subprocess.run(command, cwd=ROOT, env={**os.environ, **environment.variables()}).returncode:
             raise SystemExit(f"a table of {n} rows has no scores (see above); the same command goes on where it was")
 
 

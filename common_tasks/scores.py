@@ -221,7 +221,7 @@ def _joined(group: Sequence[Family]) -> Family:
 
 
 def chosen(config: dict[str, Any]) -> dict[str, Any] | None:
-    """data set -> method -> epsilon -> what ``workflow.tuning`` chose (``settings``); None where nothing is tuned."""
+    """data set -> method -> epsilon -> what ``common_tasks.tuning`` chose (``settings``); None if nothing is tuned."""
     if "tuned" not in config:
         return None
     return json.loads((ROOT / config["tuned"]).read_text(encoding="utf-8"))

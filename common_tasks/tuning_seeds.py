@@ -3,7 +3,7 @@
     python -m common_tasks.tuning_seeds            # print the table: about two CPU minutes
     python -m common_tasks.tuning_seeds --commit   # write it to common_tasks/reference/tuning_seeds.csv
 
-The tuned column of linear regression takes its settings from one surrogate per data set (``workflow.tuning``). Here
+The tuned column of linear regression takes its settings from one surrogate per data set (``common_tasks.tuning``). Here
 each choice is made again on the surrogates of ``SEEDS``, with the same noise. A row is a method, over ``DATASETS``,
 three budgets and the seeds: ``same`` is the share of choices that are the committed ones, and ``default`` the share of
 committed choices that are the default. ``lost`` is the mean log-likelihood, in nats per row of the further surrogate,
@@ -25,10 +25,10 @@ import numpy as np
 import pandas as pd
 
 import datasets
+from common_tasks.tuning import choose, surrogate
 from datasets.files import ROOT, write_csv
 from methods import contract
 from models.bounded import BoundedLinearRegression
-from workflow.tuning import choose, surrogate
 
 KIND, DELTA, EPSILONS = "bounded_linear_regression", 1e-5, (0.1, 1.0, 8.0)
 METHODS = ("adassp", "boosted_adassp", "dp_em_corrected", "sufficient_statistics_perturbation", "whitened_ssp")
@@ -44,8 +44,8 @@ COLUMNS = ("method", "choices", "same", "default", "lost", "gained", "worst")
 def compared(committed: dict, again: dict, grid: tuple[dict, ...]) -> list[tuple[bool, bool, float, float]]:
     """Per budget: is the choice the same, is the committed one the default, what is lost, what is gained.
 
-    ``committed``, ``again``: of :func:`workflow.tuning.choose`. A setting whose fit failed has no score; a choice that
-    fails on the further surrogate has lost without bound.
+    ``committed``, ``again``: of :func:`common_tasks.tuning.choose`. A setting whose fit failed has no score. A choice
+    that fails on the further surrogate has lost without bound.
     """
     out = []
     for epsilon, made in again.items():

@@ -26,7 +26,7 @@ import pandas as pd
 from datasets.files import csv_text, write_bytes, write_csv
 from evaluation.summary import OPTIONAL, read_scores
 from workflow import imports, papers
-from workflow.arithmetic import LIBRARIES
+from workflow.environment import LIBRARIES
 from workflow.experiments import Cell, cells, experiment_files, families, jobs
 
 SUFFIX = ".csv.gz"
@@ -163,7 +163,7 @@ def runs(folder: Path = papers.REFERENCE) -> dict[Entry, dict[str, str]]:
 
 
 def run_of(entry: Entry, manifest: Mapping) -> dict[str, str]:
-    """The row of ``runs.csv`` for a run with this manifest (``workflow.arithmetic``)."""
+    """The row of ``runs.csv`` for a run with this manifest (``workflow.environment``)."""
     commit, made = str(manifest.get("commit", "")), manifest.get("versions", {})
     return {
         "experiment": entry[0],

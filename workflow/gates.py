@@ -29,7 +29,7 @@ from pathlib import Path
 from datasets.files import ROOT
 from methods import contract
 from methods.contract import Rerun
-from workflow import arithmetic, committed, imports, papers
+from workflow import committed, environment, imports, papers
 from workflow.committed import SHORT_RUNS, Entry, Reference
 from workflow.compare import DIFFERS, NOT_RUN, Number, compare_program, sentence, shown, tolerances, word
 from workflow.experiments import Cell
@@ -316,7 +316,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    environment = os.environ | arithmetic.environment()
-    if environment != os.environ:  # data sets are made by the code that makes numbers everywhere
-        os.execve(sys.executable, [sys.executable, "-m", "workflow.gates", *sys.argv[1:]], environment)
+    variables = os.environ | environment.variables()
+    if variables != os.environ:  # data sets are made by the code that makes numbers everywhere
+        os.execve(sys.executable, [sys.executable, "-m", "workflow.gates", *sys.argv[1:]], variables)
     sys.exit(main())

@@ -68,8 +68,8 @@ class Program:
     verdicts included. ``figures``: (folder of the tables, folder to draw into) -> figures. ``runs``: (folder of the
     reference) -> runs by key of a published number and reading. ``titles``: headings of its methods, and of its tables.
 
-    ``judged``: how its numbers are judged, without the full stop. ``finding``: the finding to name first. ``cases``:
-    (folder of the reference) -> ``reports.verdict.Case`` of every number that was run.
+    ``judged``: how its numbers are judged, without the full stop. ``cases``: (folder of the reference) ->
+    ``reports.verdict.Case`` of every number that was run.
     """
 
     scores: tuple[str, ...]
@@ -83,20 +83,19 @@ class Program:
     runs: str
     titles: str
     judged: str
-    finding: str
     cases: str = ""
     fits: str = ""
 
     @classmethod
     def of(
         cls, package: str, scores: tuple[str, ...], checks: tuple[str, ...], samples: Mapping[str, float],
-        measures: Mapping[str, str], judged: str, finding: str,
+        measures: Mapping[str, str], judged: str,
     ) -> Program:  # fmt: skip
         """The program of a paper whose modules have the usual names; ``package``: "papers.KEY"."""
         return cls(
             scores, f"{package}.run:rows", checks, f"{package}.checks:CHECKS", samples, measures,
             f"{package}.tables:build", f"{package}.figures:build", f"{package}.verdicts:runs",
-            f"{package}.tables:METHODS", judged, finding, f"{package}.verdicts:cases", f"{package}.fits:FITS",
+            f"{package}.tables:METHODS", judged, f"{package}.verdicts:cases", f"{package}.fits:FITS",
         )  # fmt: skip
 
     @property

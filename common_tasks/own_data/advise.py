@@ -29,8 +29,8 @@ from common_tasks.own_data.table import TWO_CLASSES
 from datasets.files import visible
 from datasets.reader import TableError, look
 from reports.site.document import plain
+from workflow.cli import stated, table_options
 from workflow.imports import code_hash
-from workflow.table_options import stated, table_options
 
 #: numbers of a synthetic table that memory is requested for.
 LARGEST = 60_000_000

@@ -23,8 +23,8 @@ from common_tasks.own_data import arguments, first, page, study, table
 from datasets.files import visible
 from datasets.reader import LEVELS, TableError
 from reports.site.document import plain
+from workflow.cli import stated, table_options
 from workflow.imports import code_hash
-from workflow.table_options import stated, table_options
 
 SPLITS = 10
 _FILE = '''"""A table that was declared public, written by ./bench compare; reader {code}."""

@@ -28,8 +28,7 @@ from datasets.files import ROOT, sheet_text, visible, write_text
 from datasets.reader import NUMBER, WHOLE, TableError
 from dpbayes_bench import fits
 from reports.site.document import plain
-from workflow.cli import Several
-from workflow.table_options import stated, table_options
+from workflow.cli import Several, stated, table_options
 
 #: task -> model of ``dpbayes_bench.fit``.
 MODELS = {"regression": "linear", "classification": "logistic"}

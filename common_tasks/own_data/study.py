@@ -32,7 +32,7 @@ from common_tasks import best
 from datasets.files import ROOT, folder_name, write_json, write_text
 from evaluation.summary import checked, read_scores
 from methods import contract
-from workflow import arithmetic, committed, papers, score, worker
+from workflow import committed, environment, papers, score, worker
 from workflow.experiments import Cell, cells, jobs
 
 #: task -> kind of model of the common tasks, and what ends its scale: the control that looks at no input, and a
@@ -188,7 +188,7 @@ def common_task(kind: str) -> tuple[str, dict[str, Any]]:
 
 
 def committed_tuning(task: str, rows: int, columns: int, epsilons: Sequence[float]) -> Tuning:
-    """What ``workflow.tuning`` chose for the data set of that common task whose size is nearest, in logarithms.
+    """What ``common_tasks.tuning`` chose for the data set of that common task whose size is nearest, in logarithms.
 
     At the epsilons of the tuning that are nearest, likewise. No row is read.
     """
@@ -386,9 +386,9 @@ def _snakemake(
     pages = _Pages(study, everything, show)
     try:
         with open(log, "w", encoding="utf-8") as out:
-            environment = {**os.environ, **arithmetic.environment()}
+            variables = os.environ | environment.variables()
             process = subprocess.Popen(
-                command, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT, pass_fds=(lock,), env=environment
+                command, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT, pass_fds=(lock,), env=variables
             )
             said = ""
             while process.poll() is None:

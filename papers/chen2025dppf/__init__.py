@@ -37,6 +37,5 @@ PAPER = Paper(
         "runs, posterior means of DP-DA-MCMC run by run by the exact posterior of the run's own release. Its chains "
         "without a second noise are a corrected reading, judged by two samples. Accepted draws of rejection sampling "
         "have the distribution of the exact posterior, so ours are drawn from it, and no draw was rejected here",
-        finding="chen2025dppf-second-noise",
     ),
 )

@@ -25,6 +25,5 @@ PAPER = Paper(
         measures={"{metric}": "mean", "sd of {metric}": "std", "epsilon": "ledger_epsilon"},
         judged="The numbers are means over 50 folds or 25 simulated fits. Their randomness is known up to three "
         "streams per fit, so they are judged by the distribution of these streams",
-        finding="honkela2018-stopped-early",
     ),
 )

@@ -24,7 +24,7 @@ from papers.honkela2018robust import advi, data, posterior, published, release, 
 from papers.honkela2018robust.data import Fold, Moments
 from privacy.budget import BudgetSpec
 from privacy.ledger import Ledger
-from workflow import arithmetic, program
+from workflow import environment, program
 
 #: the settings of ``program.yaml``
 config = partial(program.config, Path(__file__).parent)
@@ -123,7 +123,7 @@ def cell_of(folds: Sequence[Fold], row: dict, fits: dict) -> dict:
     """Scores of one cell. ``fits``: those that were made, by what they depend on."""
     method, setting, reading = row["method"], row["setting"], row["reading"]
     delta = float(config()["delta"])
-    if reading != "corrected" and method == "rplr" and arithmetic.noise_of_run() == arithmetic.SECRET:
+    if reading != "corrected" and method == "rplr" and environment.noise_of_run() == environment.SECRET:
         return {"status": "not_supported", "reason": NO_SECRET}
     if reading == "corrected":
         runs, ledger = corrected_runs(folds, setting, int(row["repeats"]))

@@ -26,6 +26,5 @@ PAPER = Paper(
             "mean posterior sd": "sd",
         },
         judged="The numbers are means over runs on one split, and are judged by the rule of the suite",
-        finding="jalko2017-true-budgets",
     ),
 )

@@ -36,6 +36,5 @@ PAPER = Paper(
         measures={"{metric}": "median", "mean of {metric}": "mean", "epsilon": "ledger_epsilon"},
         judged="The numbers are medians of box plots of 20 chains. They are judged by ranks from medians, quartiles "
         "and whiskers",
-        finding="raisa2021-boxes",
     ),
 )

@@ -133,7 +133,7 @@ def _sum_and_difference(scores: dict[float, dict[str, float]]) -> Callable[[floa
 def _correlation(x: np.ndarray, y: np.ndarray, alpha: float) -> Difference:
     found = pearsonr(x, y)
     ci = found.confidence_interval(1 - alpha)
-    return Difference(float(found.statistic), float(ci.low), float(ci.high), len(x), True)
+    return Difference(float(found.statistic), float(ci.low), float(ci.high), len(x))
 
 
 @dataclass(frozen=True)

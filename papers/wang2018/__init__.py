@@ -22,6 +22,5 @@ PAPER = Paper(
         measures={"{metric}": "mean", "sd of {metric}": "std", "epsilon": "ledger_epsilon"},
         judged="The numbers are single runs, and are judged by a rule of their own. The findings say how often that "
         "rule is wrong",
-        finding="wang2018-wrong-factor",
     ),
 )

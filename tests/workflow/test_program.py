@@ -100,7 +100,7 @@ PAPER = Paper(
         scores=("first", "second"), rows=f"{CODE}:rows", checks=("sizes",), check=f"{CODE}:CHECKS",
         samples={"toy2030-1-first-*": 0.1}, measures={"{metric}": "mean"},
         tables=f"{CODE}:tables", figures=f"{CODE}:figures", runs=f"{CODE}:runs",
-        titles=f"{CODE}:TITLES", judged="The numbers are means of five runs", finding="toy2030-first",
+        titles=f"{CODE}:TITLES", judged="The numbers are means of five runs",
     ),
 )
 """
@@ -173,7 +173,7 @@ from workflow import launch, papers, recompute
 
 print([p.key for p in papers.papers()], sorted(papers.experiments()), sorted(launch.targets()))
 print(sorted({u.experiment for u in recompute.own_units()}), sorted(published.SOURCE_TITLES), len(published.load()))
-print([f.name for f in findings.folders()], [(p.key, p.first.title, len(p.verdicts)) for p in shown.load()])
+print([f.name for f in findings.folders()], [(p.key, p.findings[0].title, len(p.verdicts)) for p in shown.load()])
 """
 
 

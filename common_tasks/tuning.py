@@ -1,6 +1,6 @@
 """Chooses settings on public surrogates, for the second column of the common tasks, with the same effort per method.
 
-    python -m workflow.tuning --config common_tasks/experiments/common_linear_regression.yaml
+    python -m common_tasks.tuning --config common_tasks/experiments/common_linear_regression.yaml
 
 For every data set and epsilon of the experiment, each private method with a ``grid`` (six settings, the default first)
 fits the same synthetic surrogate (one seed per data set). The setting with the best log-likelihood of the surrogate's
