@@ -173,9 +173,7 @@ def filter_regression(s, n, epsilon, prior, count, jacobian, share, screened, rn
     old, w = np.empty((count, 5)), np.full(count, 1.0 / count)
     for i in range(count):
         theta = from_prior(prior, rng)
-        if (
-            prior == 0 and not jacobian
-        ):  # the code draws Phi from an equal mixture of chi-squares with 1 and 2 degrees of freedom
+        if prior == 0 and not jacobian:  # the code draws Phi from an equal mixture of chi-squares, 1 and 2 degrees
             theta[1] = rng.standard_normal() ** 2 if rng.random() < 0.5 else 2.0 * rng.standard_exponential()
         old[i] = to_phi(theta)
     attempts, c = 0, np.zeros(5)
