@@ -246,7 +246,7 @@ def cases(key: str) -> Iterator[Case]:
     """The numbers of a paper that were run in a reading that can be a reproduction, from its committed scores."""
     paper = {p.key: p for p in papers.papers()}[key]
     if paper.program:
-        yield from papers.resolve(paper.program.cases)(paper.reference) if paper.program.cases else ()
+        yield from papers.resolve(paper.program.cases)(paper.reference)
         return
     numbers, there = published.load(), committed.experiments(papers.REFERENCE)
     for name in paper.experiments:
