@@ -174,11 +174,15 @@ def python_fits() -> str:
     return "\n".join([*lines, *documented(fits=True)]).rstrip("\n") + "\n"
 
 
+#: modules of ``dpbayes_bench`` whose public names fit.
+FITTING = tuple(f"dpbayes_bench.{name}" for name in ("fits", "private_fit", "suite", "estimators"))
+
+
 def documented(fits: bool) -> Iterator[str]:
     """Lines of the public names: those that fit, or the others."""
     for name in sorted(dpbayes_bench.__all__, key=str.lower):
         made = getattr(dpbayes_bench, name)
-        if (made.__module__ in ("dpbayes_bench.fits", "dpbayes_bench.estimators")) is not fits:
+        if (made.__module__ in FITTING) is not fits:
             continue
         signature = "" if inspect.isclass(made) else str(inspect.signature(made)).replace("'", "")
         yield from [f"## {name}", "", f"`{name}{signature}`", "", markdown(inspect.getdoc(made) or ""), ""]
