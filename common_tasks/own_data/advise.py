@@ -38,7 +38,7 @@ LARGEST = 60_000_000
 SEEDS = 5
 FEWEST_ROWS = 50
 DATASET = "surrogates"
-_FILE = '''"""Made-up tables, written by ./bench advise; generator {code}, rows to test included."""
+_FILE = '''"""Synthetic tables, written by ./bench advise; generator {code}, rows to test included."""
 
 from common_tasks.own_data.surrogates import data_set
 

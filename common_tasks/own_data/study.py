@@ -33,7 +33,7 @@ from datasets.files import ROOT, folder_name, write_json, write_text
 from evaluation.summary import checked, read_scores
 from methods import contract
 from workflow import committed, environment, papers, score, worker
-from workflow.experiments import Cell, cells
+from workflow.experiments import Cell, cells, jobs
 
 #: task -> kind of model of the common tasks, and what ends its scale: the control that looks at no input, and a
 #: reference without privacy. For two classes that is EP: NUTS, by which the common tasks measure, takes a minute a fit.
@@ -50,8 +50,10 @@ ENDS = {
 #: task of a command -> common task.
 COMMON = {"regression": "linear_regression", "classification": "logistic_regression", "density": "density"}
 COMPONENTS = 3
-#: CPU seconds of a cell besides its fits, and of a run besides its cells.
-CELL_S, RUN_S = 4.0, 20.0
+#: CPU seconds of a job besides its fits, and of a run besides its jobs.
+JOB_S, RUN_S = 4.0, 20.0
+#: CPU seconds of a fit of which no committed run says more.
+FIT_S = 1.0
 #: seconds between two lines of progress.
 EVERY = 10.0
 #: so many groups of methods run before the others, after both ends of the scale.
@@ -252,9 +254,10 @@ def affordable(
     told = known
     known = {n: known.get(n, most if contract.is_ours(n) else 0.0) for g in groups for n in g}
     runs = {g[0]: len(study.epsilons) + len(study.tuning.of([g])) for g in groups}
-    cost = {g[0]: CELL_S + study.splits * runs[g[0]] * max(known[n] for n in g) for g in groups}
+    cost = {g[0]: JOB_S + study.splits * runs[g[0]] * max(known[n] for n in g) for g in groups}
     worth = {g[0]: max((useful or {}).get(n, 0.0 if contract.is_ours(n) else 1.0) for n in g) for g in groups}
-    total, kept, left, dear = RUN_S, [], {}, []
+    total = RUN_S + math.fsum(JOB_S + study.splits * told.get(end, FIT_S) for end in ENDS[study.task])
+    kept, left, dear = [], {}, []
     for group in sorted(groups, key=lambda g: (-worth[g[0]], cost[g[0]])):
         each = max(known[n] for n in group)
         by = "by the committed runs" if any(n in told for n in group) else "since no committed run says more"
@@ -427,9 +430,19 @@ def leading(study: Study, everything: Iterable[Cell]) -> list[str]:
     return sorted(worth, key=worth.__getitem__)[: len(ENDS[study.task]) + LEADING]
 
 
+def weights(everything: Sequence[Cell], known: Mapping[str, float]) -> dict[str, float]:
+    """Cell id -> CPU seconds of one of its fits. Methods of one run share what the dearest of them costs."""
+    out: dict[str, float] = {}
+    for there in jobs(everything).values():
+        methods = {c.method for c in there}
+        each = max(known.get(m, FIT_S) for m in methods) / len(methods)
+        out |= {c.id: JOB_S / (len(there) * c.splits) + each for c in there}
+    return out
+
+
 def forecast(everything: Sequence[Cell], done: Mapping[str, int], known: Mapping[str, float], cores: int) -> str:
     """What is run, and the time that it takes by what fits are known to cost."""
-    weight = {c.id: CELL_S / c.splits + known.get(c.method, 1.0) for c in everything}
+    weight = weights(everything, known)
     fits = sum(c.splits - done[c.id] for c in everything)
     left = math.fsum(weight[c.id] * (c.splits - done[c.id]) for c in everything) + RUN_S
     methods = len({c.method for c in everything})
@@ -505,7 +518,7 @@ def progress(
     everything: Sequence[Cell], done: dict[str, int], first: dict[str, int], known: dict[str, float], elapsed: float
 ) -> str:
     """Fits that are there of all, and the time left at the pace since the start, by what fits are known to cost."""
-    weight = {c.id: CELL_S / c.splits + known.get(c.method, 1.0) for c in everything}
+    weight = weights(everything, known)
     all_fits, have = sum(c.splits for c in everything), sum(done.values())
     left = math.fsum(weight[c.id] * (c.splits - done[c.id]) for c in everything)
     made = math.fsum(weight[c.id] * (done[c.id] - first[c.id]) for c in everything)
