@@ -61,7 +61,6 @@ SHARES = ("reproduced", "compatible", "inconclusive", "refuted")
 COLUMNS = [*KEY, "reading", "runs", "n_published", "way", "draws", *SHARES]
 WITHOUT, WITH, BOTH, STREAMS = "without replacement", "with replacement", "both sides", "streams"
 NORMAL, NO_NOISE, NONE = "normal", "no noise", "none"
-WAYS = (WITHOUT, WITH, BOTH, STREAMS, NORMAL, NO_NOISE, NONE)
 
 
 @dataclass(frozen=True)

@@ -105,8 +105,10 @@ class Paper:
     family (``reports.verdict``). ``methods``: published method -> its column heading; ``private``: those that claim
     differential privacy.
 
-    ``tables``, ``figures``: "module:function" that the report calls per experiment; ``page``: once for all of them;
-    ``derived``: for committed tables that follow from committed scores (``reports.contents`` gives the arguments).
+    ``tables``, ``figures``, ``page`` and ``derived`` name functions, as "module:function". The report calls ``tables``
+    and ``figures`` per experiment, and ``page`` once for all of them. ``derived`` makes committed tables that follow
+    from committed scores. ``reports.contents`` gives the arguments.
+
     ``extra``: its tables that are not scores. ``program``: its own code, if it has no experiments.
     """
 
