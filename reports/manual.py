@@ -227,18 +227,12 @@ def covered() -> str:
         families.setdefault(type(contract.get(name)).__module__.split(".")[1], []).append(name)
     lines += [f"The suite covers {len(rows)} papers and has {len(contract.names())} methods, baselines included.", ""]
     lines += ["## Which papers", ""]
-    lines += [
-        f"These are the {len(rows)} papers, theses and notes. A paper without published numbers is judged by its",
-        "",
-    ]
-    lines[-1:] = ["claims.", ""]
+    lines += [f"These are the {len(rows)} papers, theses and notes. A paper without published numbers is judged by its"]
+    lines += ["claims.", ""]
     lines += table(("folder", "paper", "sources", "findings"), rows)
     lines += ["## Which methods", ""]
-    lines += [
-        "A family is a folder of `methods/`. The last column has the neighbours of the privacy claim. The page of a",
-        "",
-    ]
-    lines[-1:] = ["method says whether its claim is refuted.", ""]
+    lines += ["A family is a folder of `methods/`. The last column has the neighbours of the privacy claim. The page"]
+    lines += ["of a method says whether its claim is refuted.", ""]
     for family, of in sorted(families.items()):
         lines += [f"### {family.replace('_', ' ')}", ""]
         found = [contract.get(name) for name in of]
