@@ -180,13 +180,6 @@ def gradient(w: np.ndarray, z: np.ndarray, power, precision) -> np.ndarray:
     return precision * w - z.T @ (power * expit(-(z @ w)))
 
 
-def hessian(w: np.ndarray, z: np.ndarray, power: float, precision: float) -> np.ndarray:
-    """The Hessian (d, d) of :func:`potential` at one weight vector w (d,)."""
-    p = expit(z @ w)
-    root = z * np.sqrt(power * p * (1.0 - p))[:, None]
-    return root.T @ root + precision * np.eye(len(w))
-
-
 @dataclass(frozen=True)
 class BernoulliPredictive:
     """A prediction per row: ``mean`` is P(y = 1), (n,), from the ``margins`` w . x, (n,)."""

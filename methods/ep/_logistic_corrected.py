@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from methods._shared import row_blocks
 from methods._shared.frames import left_for
 from methods._shared.logistic_gaussian import centred
 from methods._shared.logistic_gaussian.kernel import sites
@@ -44,12 +45,15 @@ def clipped_site_sum(z: np.ndarray, mean: np.ndarray, covariance: np.ndarray, we
     sqrt(g^2 |z|^2 + (weight k)^2 |z|^4) since |z z'| = |z|^2, and it is multiplied by min(1, clip / norm). A row whose
     norm is not finite contributes 0.
     """
-    slope, k = sites(z @ mean, spreads(z, covariance), True)
-    square = np.einsum("nd,nd->n", z, z)
-    norm = np.sqrt(slope**2 * square + (weight * k * square) ** 2)
-    factor = np.where(np.isfinite(norm), clip / np.maximum(norm, clip), 0.0)
-    root = z * np.sqrt(factor * k)[:, None]
-    return np.concatenate([z.T @ (factor * slope), weight * pack(root.T @ root)])
+
+    def part(z: np.ndarray) -> np.ndarray:
+        slope, k = sites(z @ mean, spreads(z, covariance), True)
+        square = np.einsum("nd,nd->n", z, z)
+        norm = np.sqrt(slope**2 * square + (weight * k * square) ** 2)
+        factor = np.where(np.isfinite(norm), clip / np.maximum(norm, clip), 0.0)
+        return np.concatenate([z.T @ (factor * slope), weight * pack(row_blocks.gram(z, factor * k))])
+
+    return row_blocks.total(part, z)
 
 
 def pack(matrix: np.ndarray) -> np.ndarray:
