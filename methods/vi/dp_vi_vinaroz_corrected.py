@@ -1,4 +1,4 @@
-"""The corrected DP-VI: every use of private rows is charged to the budget, and no setting is chosen on private rows."""
+"""The corrected DP-VI: every release is charged to the budget, and no formula for its settings reads a private row."""
 
 from __future__ import annotations
 
