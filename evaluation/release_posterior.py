@@ -114,7 +114,7 @@ def _off(difference, scale, gaussian):  # pragma: no cover (compiled)
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def _sweep_rows(x, y, off, w, sd_noise, mu, sd, bounds, units, scale, gaussian, rng):  # pragma: no cover (compiled)
-    """Propose every row from the model, in place; returns the accepted rows. ``off``: released values - sums, in place."""
+    """Propose every row from the model, in place; the accepted rows. ``off``: released values - sums, in place."""
     n, d = x.shape
     now, new, other = np.empty(d + 1), np.empty(d + 1), np.empty(d + 1)
     shift = np.empty(len(off))

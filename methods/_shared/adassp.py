@@ -207,5 +207,5 @@ def counted(moments: Moments, n: int) -> float:
 
 
 def residual_variance(found: Reading, rows: float) -> float:
-    """Variance of the target given the inputs: residual sum of squares over the number of ``rows`` (:func:`counted`)."""
+    """Variance of the target given the inputs: residual sum of squares over the number of rows (:func:`counted`)."""
     return max(found.residual / rows, LEAST_VARIANCE)

@@ -195,7 +195,7 @@ def smallest_strength(
 
 
 def plain(spent) -> tuple[Event, ...]:
-    """The events without their texts, which do not change their cost, so that all splits share one search."""
+    """The events without their texts, which do not change their cost. So all splits share one cached search."""
     return tuple(
         replace(e, what=f"event {i}", sensitivity=1.0, noise_scale=e.noise_multiplier, proof="", generator="")
         for i, e in enumerate(spent)
