@@ -310,9 +310,7 @@ class Winner:
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """Scores of one task at one epsilon, and the posterior with one row per method and data set left out
-    (``COLUMNS``).
-    """
+    """Scores of one task at one epsilon, and posteriors by method and data set left out (``COLUMNS``)."""
 
     scores: Scores
     frame: pd.DataFrame
@@ -438,8 +436,9 @@ def convergence(draws: np.ndarray) -> tuple[float, float]:
 
 
 def scores_of(family: Family, epsilon: str, about: About) -> Scores:
-    """Scores of all private methods of a task at one epsilon. If no data set has ends, they are in the metric's own
-    unit.
+    """Scores of all private methods of a task at one epsilon.
+
+    If no data set has ends, they are in the metric's own unit.
     """
     metric = metric_of(family)
     sign = 1.0 if higher(metric) else -1.0

@@ -84,8 +84,9 @@ class Moments(NamedTuple):
 
 
 class Heard(Listener):
-    """A listener that keeps the releases of an ordinary fit. It does not keep a trace, which is released in one
-    call.
+    """A listener that keeps the releases of an ordinary fit.
+
+    It does not keep a trace, which is released in one call.
     """
 
     released: np.ndarray | None = None
@@ -326,8 +327,9 @@ def share(hits: int, sets: int) -> tuple[float, float, float]:
 
 
 def word(row: dict) -> str:
-    """The word for a row: ``same`` if both intervals are inside the tolerances, ``different`` if one is outside, else
-    ``open``.
+    """The result of a row: ``same``, ``different`` or ``open``.
+
+    It is ``same`` if both intervals are inside the tolerances, ``different`` if one is outside, and else ``open``.
 
     A method without an exact posterior ``covers less`` or ``covers more`` if the interval of its coverage excludes
     95 %. Otherwise its coverage is ``not refuted``.
@@ -411,11 +413,10 @@ def plan() -> Iterator[tuple[str, str, int, float]]:
 
 
 def filters() -> pd.DataFrame:
-    """Rows of the particle filter DP-PF from the committed runs of its paper, columns ``COLUMNS``. Empty without that
-    paper.
+    """Rows of the particle filter DP-PF from the committed runs of its paper, columns ``COLUMNS``.
 
-    A setting has one release, so ``sets`` counts runs of the filter. The precision of the errors is judged. The other
-    parameters have no posterior variance under either prior, or none that the runs record.
+    Empty without that paper. A setting has one release, so ``sets`` counts runs of the filter. The precision of the
+    errors is judged. The other parameters have no posterior variance under either prior, or none that the runs record.
     """
     paper = next((p for p in papers.papers() if p.key == "chen2025dppf"), None)
     if paper is None:

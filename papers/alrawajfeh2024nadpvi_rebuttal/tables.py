@@ -124,8 +124,9 @@ def rank(method: str, setting: str) -> tuple:
 def coverage_table(
     scores: pd.DataFrame, name: str, scale: str, title: str, datasets: Sequence[str], model: dict[str, Any]
 ) -> tuple[Table, pd.DataFrame] | None:
-    """One block per data set, one row per cell: coverage error with its interval, a calibrated posterior's, and
-    guarantee.
+    """Coverage errors with intervals, a calibrated posterior's error, and guarantees.
+
+    There is one block per data set and one row per cell.
     """
     long = coverage_frame(scores, datasets)
     if long["rmse"].isna().all():

@@ -245,8 +245,9 @@ def together(theta, x, y, s, b, unit, prior, root, rng):  # pragma: no cover (co
 
 @njit(cache=True, error_model="numpy")
 def interwoven(theta, x, y, s, b, unit, prior, root, sweeps, thin, rng):  # pragma: no cover (compiled)
-    """Draws (sweeps // thin, 5), one after each ``thin`` sweeps. theta and the rows keep the state at the chain's
-    end.
+    """Draws (sweeps // thin, 5), one after each ``thin`` sweeps.
+
+    theta and the rows keep the state at the chain's end.
     """
     out, taken = np.empty((sweeps // thin, 5)), 0
     for i in range(sweeps):

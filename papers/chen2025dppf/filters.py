@@ -97,9 +97,7 @@ def screen(theta, n, s, b, c, rng):  # pragma: no cover (compiled)
 
 @njit(cache=True, error_model="numpy")
 def _still(sums, s, left, c):  # pragma: no cover (compiled)
-    """The smallest possible |d|_1 + c . d with ``left`` rows to come, for d = final sums of y, xy, yy, x, xx minus
-    s.
-    """
+    """The smallest possible |d|_1 + c . d with ``left`` rows to come, for d = final sums minus s."""
     total = 0.0
     for k in range(5):
         gap = sums[k] - s[k]

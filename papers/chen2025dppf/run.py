@@ -136,8 +136,7 @@ def release_of_run(setting: str, k: int, reading: str) -> tuple[np.ndarray, int,
 
 
 def exact_runs(setting: str, count: int) -> dict[str, np.ndarray]:
-    """Parameter -> (count, 3): exact posterior mean given run k's release, its standard deviation, and the mean's
-    error.
+    """Parameter -> (count, 3): mean and standard deviation of the exact posterior of run k, and the mean's error.
 
     The error is the Monte Carlo standard error.
     """

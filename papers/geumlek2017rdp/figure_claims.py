@@ -77,8 +77,9 @@ def reach_zero(kl: pd.DataFrame) -> Row:
 
 
 def stay_away(kl: pd.DataFrame) -> Row:
-    """Whether, above lambda*, both methods differ from the posterior at every epsilon, and the Gaussian mechanism does
-    not.
+    """Whether, above lambda*, both methods differ from the posterior at every epsilon.
+
+    The Gaussian mechanism does not.
     """
     ends = {m: _at(kl, LARGE, m, math.inf) for m in (*BOTH, GAUSSIAN)}
     lowest = {m: float(kl.loc[(kl["order"] == LARGE) & (kl["method"] == m), "kl"].min()) for m in BOTH}

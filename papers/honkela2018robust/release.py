@@ -160,9 +160,7 @@ def normalised(moments: Moments, bounds: tuple[float, float]) -> np.ndarray:
 
 
 def corrected(fold: Fold, n: int, multiples: tuple[float, float]) -> Clipped:
-    """Clipped moments with centre and standard deviation of the targets from the ten public rows, which costs
-    nothing.
-    """
+    """Clipped moments, with centre and scale of the targets from the ten public rows, which costs nothing."""
     return _in_public_frame(fold, n, multiples, fold.y_public.mean(), fold.y_public.std(ddof=1))
 
 

@@ -93,9 +93,7 @@ cases, runs = NUMBERS.cases, NUMBERS.runs
 
 
 def error_of(values: np.ndarray) -> float:
-    """Standard deviation of the mean over parts of ``values`` (parts, streams), if each part takes one of its
-    streams.
-    """
+    """Standard deviation of the mean of ``values`` (parts, streams), if each part takes one of its streams."""
     return float(np.sqrt(values.var(axis=1).sum()) / len(values))
 
 

@@ -92,8 +92,9 @@ class Spreads(_Trend):
 
 
 def _series(context: Context, test: _Trend, printed: str) -> list[Series]:
-    """Scores along the parameter, one series per table, data set and metric. ``printed``: column of the published
-    rows.
+    """Scores along the parameter, one series per table, data set and metric.
+
+    ``printed``: column of the published rows.
     """
     series: dict[tuple, Series] = {}
     for row in context.rows(method_of(test.method), test.tables, test.datasets):
@@ -221,8 +222,9 @@ def _medians(
 
 @dataclass(frozen=True)
 class FailsLess(ClaimTest):
-    """The first method has fewer splits without a score (failed, diverged, timeout) than the second, by Fisher's exact
-    test.
+    """The first method has fewer splits without a score than the second, by Fisher's exact test.
+
+    A split without a score has failed, diverged or timed out.
     """
 
     first: OneMethod

@@ -46,8 +46,9 @@ COLUMNS = (
 
 
 def engine(method: str) -> Callable[[Moments, float, float, str, NoiseSource], np.ndarray]:
-    """The estimator (moments, epsilon, delta, reading, noise) -> coefficients (count, d). Raises KeyError if
-    unknown.
+    """The estimator (moments, epsilon, delta, reading, noise) -> coefficients (count, d).
+
+    Raises KeyError if unknown.
     """
     simple = {"ssp": ssp, "adassp": adassp, "adaops": posterior_sampling.adaops, "objpert": objective_perturbation}
     if method in simple:

@@ -74,8 +74,9 @@ def event(curvature: float, ridge: float, sd: float) -> Event:
 
 @lru_cache(maxsize=256)
 def calibrated(epsilon: float, delta: float) -> tuple[float, float]:
-    """(ridge, sd) of the corrected reading: ridge = 2 / epsilon as in Kifer et al., and the smallest sd within the
-    budget.
+    """(ridge, sd) of the corrected reading.
+
+    ridge = 2 / epsilon as in Kifer et al., and sd is the smallest within the budget.
 
     The determinants cost log(1 + epsilon / 2), which is less than epsilon / 2. The rest of the budget pays for the
     noise. The accountant that converts the Renyi curve to (epsilon, delta) decides which sd is small enough.

@@ -18,8 +18,9 @@ def cap_costs_privacy(draws: pd.DataFrame, caps: pd.DataFrame) -> bool:
 
 
 def most_then_few(wins: pd.DataFrame) -> bool:
-    """Both adaptive methods have a lower error on over half of the tables up to epsilon = 0.5, on under a third
-    from 2 on.
+    """Both adaptive methods have a lower error on over half of the tables up to epsilon = 0.5.
+
+    From epsilon = 2 on, they do on under a third.
     """
     share = wins["yes"] / wins["of"].astype(float)
     small, large = wins["epsilon"].isin(SMALL), wins["epsilon"].isin(LARGE)
@@ -27,8 +28,9 @@ def most_then_few(wins: pd.DataFrame) -> bool:
 
 
 def not_nearly_all(wins: pd.DataFrame) -> bool:
-    """Both adaptive methods have the lower error on fewer than nine in ten of 36 tables, most often at the smallest
-    epsilon.
+    """Both adaptive methods have the lower error on fewer than nine in ten of 36 tables.
+
+    The share is largest at the smallest epsilon.
 
     All tables that are not available count in their favour.
     """
@@ -38,8 +40,7 @@ def not_nearly_all(wins: pd.DataFrame) -> bool:
 
 
 def halved_fits(cells: pd.DataFrame) -> bool:
-    """At epsilon = 10, published errors of objective perturbation are nearer to those of the halved solution on every
-    table.
+    """At epsilon = 10, published errors of objective perturbation are nearer to those of the halved solution.
 
     They are compared with the mean errors of the halved and of the whole solution. The halved solution has the larger
     error on four tables in five.
@@ -71,9 +72,7 @@ def authors_code_fits_jointly(joint: pd.DataFrame) -> bool:
 
 
 def one_row_moves_solar(scaling: pd.DataFrame) -> bool:
-    """Without solar's largest target, its other targets are multiplied by a larger factor than those of any other
-    table.
-    """
+    """Without its largest target, solar's other targets are multiplied by more than those of any other table."""
     factor = scaling.set_index("dataset")["factor"]
     return factor.idxmax() == "solar" and 1.3 < factor["solar"] < 1.4
 
