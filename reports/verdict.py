@@ -1,17 +1,17 @@
 """THE rule of verdicts, version 3: could our implementation have given this number, and would we notice if not?
 
-The functions are pure and the same for every number. The words of the first version are in the column ``verdict_v1`` of
-the committed verdicts, and are no longer computed. Every paper passes its runs to :func:`judge`, which alone assigns
-margin, level and word. p is the probability of such a difference if both implementations are the same. The kinds of
-evidence (:mod:`reports.evidence`) bound it for a mean, a single run or a box plot.
+The functions are pure and the same for every number. Every paper passes its runs to :func:`judge`, which alone assigns
+margin, level and word. The words of the first version are in the column ``verdict_v1`` of the committed verdicts. p is
+the probability of such a difference if both implementations are the same. The kinds of evidence
+(:mod:`reports.evidence`) bound it for a mean, a single run or a box plot.
 
 **Words.**
 
     better, worse,  p <= 1 % / family. ``differs`` is for metrics without a direction, such as a posterior mean or a
     differs         chosen threshold. These three are refutations. family is the number of published cells of a reading
-                    that are judged together: 290 for the first sources, fixed for good, and its own number for a later
-                    source. So the probability of any false refutation among them is at most 1 % (``rank``: for any
-                    distribution; ``t`` and ``normal``: for normal scores)
+                    that are judged together. It is fixed at 290 for the first sources. A later source has its own.
+                    So the probability of any false refutation among them is at most 1 %. By ``rank`` this holds for
+                    any distribution, by ``t`` and ``normal`` for normal scores
     inconclusive    p <= 5 %, or nothing can be said (a single run of ours compared with a mean)
     reproduced      p > 5 %, and the two are shown to be equivalent: the one-sided 95 % bound of their distance is
                     within :func:`margin`

@@ -6,9 +6,9 @@ row, so compression takes 60 MB of text down to 3.
 ``ledgers/<experiment>.csv.gz``: what the fit of each private cell released, and its epsilon by each accountant
 (``reports.ledger``).
 
-``runs.csv``: one row per method in an experiment. It has the commit of the last run of all its cells that gave the
-committed scores or agrees with all of them (``reports.whole_run``), the public versions of Python and of the libraries
-that compute numbers, and the date of that commit.
+``runs.csv``: one row per method in an experiment. Its commit is that of the last run of all cells that gave the
+committed scores, or agrees with all of them (``reports.whole_run``). The row also has the date of that commit, and the
+public versions of Python and of the libraries that compute numbers.
 
 ``short_runs.csv``: the numbers after one epoch or a few draws, for fits that the gate does not repeat in full.
 """

@@ -11,8 +11,8 @@ a few draws. Synthetic data, which are for time and memory only, are left out un
 status is 1 if a number is outside its tolerance (``config/gates.yaml``), or if no number was compared. ``--only
 EXPERIMENT`` or ``--only EXPERIMENT/METHOD`` limits the sample.
 
-A change in other splits and cells is not seen here, but by the weekly whole run. `python -m reports.build check` is the
-gate against the papers.
+The gate does not see a change in other splits and cells. The weekly whole run does. ``python -m reports.build check``
+compares verdicts with the papers.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def choose(reference: Reference, wanted: Iterable[Entry], commit: str, changed: 
     ----------
     wanted : pairs of experiment and method.
     commit : the commit that the second split is drawn from.
-    changed : the pairs whose own files differ from the merge base; they get larger samples.
+    changed : the pairs whose own files differ from the merge base. They get larger samples.
     """
     config, short_keys = tolerances(), {key[:3] for key in reference.short_rows()}
     out: dict[tuple, Unit] = {}

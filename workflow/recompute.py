@@ -67,10 +67,10 @@ class Unit:
 
     Attributes
     ----------
-    short : upper limits on settings (one epoch, a few draws) of a fit that is too expensive to repeat; empty for a
+    short : upper limits on settings (one epoch, a few draws) of a fit that is too expensive to repeat. Empty for a
         whole fit.
     seconds : estimated CPU seconds of all splits.
-    program : module that makes the score rows of a paper with its own code; ``experiment`` is then the paper's key.
+    program : module that makes the score rows of a paper with its own code. ``experiment`` is then the paper's key.
     """
 
     experiment: str

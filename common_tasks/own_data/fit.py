@@ -27,6 +27,7 @@ from datasets import reader
 from datasets.files import ROOT, sheet_text, visible, write_text
 from datasets.reader import NUMBER, WHOLE, TableError
 from dpbayes_bench import fits
+from dpbayes_bench.private_fit import PrivateFit, written
 from reports.site.document import plain
 from workflow.cli import Several, stated, table_options
 
@@ -93,7 +94,7 @@ def fit(args: SimpleNamespace, given: reader.Given) -> Path:
             x, table.y, model=model, method=args.method, epsilon=args.epsilon, delta=args.delta, bounds=bounds,
             n_public=rows, accept=args.accept,
         )  # fmt: skip
-    with fits.written(out) as folder:
+    with written(out) as folder:
         found.write(folder)
         draws = found.draws(args.draws)
         write_text(folder / DRAWS, sheet_text(flat(draws, found.columns)))
@@ -166,8 +167,8 @@ def flat(draws: dict[str, np.ndarray], columns: tuple[str, ...]) -> pd.DataFrame
     return pd.DataFrame(out)
 
 
-def netcdf(found: fits.PrivateFit, n: int, path: Path) -> bool:
-    """Write the draws for ArviZ if the extra ``arviz`` is installed. Returns whether it is."""
+def netcdf(found: PrivateFit, n: int, path: Path) -> bool:
+    """Write the draws for ArviZ if the extra ``arviz`` is installed. Returns whether it was."""
     try:
         found.to_arviz(n).to_netcdf(path)
     except ImportError:
@@ -176,7 +177,11 @@ def netcdf(found: fits.PrivateFit, n: int, path: Path) -> bool:
 
 
 def markdown(
-    args: SimpleNamespace, found: fits.PrivateFit, draws: dict[str, np.ndarray], layout: reader.Layout, names: list[str]
+    args: SimpleNamespace,
+    found: PrivateFit,
+    draws: dict[str, np.ndarray],
+    layout: reader.Layout,
+    names: list[str],
 ) -> str:
     """The page: the guarantee and its limits first."""
     p, frame = found.privacy, flat(draws, found.columns)

@@ -22,7 +22,7 @@ PAPER = Paper(
     title="Chen, Sanghi & Awan 2025 (DP-PF)",
     sources={"chen2025dppf": "Chen, Sanghi & Awan 2025 (DP-PF)"},
     family=2018,
-    program=Program.of(
+    program=Program(
         __name__,
         scores=tuple(FILES),
         checks=("posteriors", "location_scale", "faults"),

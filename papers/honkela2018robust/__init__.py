@@ -12,7 +12,7 @@ PAPER = Paper(
     title="Honkela et al. 2018 (Biology Direct)",
     sources={"honkela2018robust": "Honkela et al. 2018 (Biology Direct)"},
     family=249,
-    program=Program.of(
+    program=Program(
         __name__,
         scores=("synth_A", "synth_B", "multiples", "splits"),
         checks=("updates", "posteriors", "answers", "costs", "charged", "outlier"),

@@ -7,7 +7,7 @@ PAPER = Paper(
     title="Jälkö et al. 2017 (UAI)",
     sources={"jalko2017dpvi": "Jälkö et al. 2017 (UAI)"},
     family=87,
-    program=Program.of(
+    program=Program(
         __name__,
         scores=("abalone_acc_vs_c", "adult_acc_vs_c", "adult_acc_vs_q", "sgld_vs_advi_abalone", "non_dp"),
         checks=("delta", "epsilons", "rules", "direction", "sgld", "coding", "sequences"),

@@ -22,7 +22,7 @@ PAPER = Paper(
     title="Räisä 2021 (thesis)",
     sources={"raisa2021thesis": "Räisä 2021 (thesis)"},
     family=592,
-    program=Program.of(
+    program=Program(
         __name__,
         scores=SCORES,
         checks=("exact", "starts", "calibration", "rates"),

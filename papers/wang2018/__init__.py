@@ -13,7 +13,7 @@ PAPER = Paper(
     title="Wang 2018 (UAI)",
     sources={"wang2018adaptive": "Wang 2018 (UAI)"},
     family=2668,
-    program=Program.of(
+    program=Program(
         __name__,
         scores=TABLES,
         checks=("counterexample", "counterexample_adaops", "cap", "targets", "scaling", "noise", "penalties"),

@@ -15,7 +15,6 @@ x,b,authors,worse
 x,c,authors,no_data
 x,a,printed,compatible
 """
-CODE = dict.fromkeys(("rows", "check", "figures", "runs", "titles"), "") | {"samples": {}, "measures": {}}
 
 
 def table_of_sums(scores, folder):
@@ -38,7 +37,7 @@ def someone(tmp_path, monkeypatch):
     own = tmp_path / "someone"
     (own / "reference").mkdir(parents=True)
     (own / "findings/source").mkdir(parents=True)
-    program = Program(scores=("wine",), checks=("small",), tables="sums", judged="so", **CODE)
+    program = Program("papers.someone", scores=("wine",), checks=("small",), samples={}, measures={}, judged="so")
     paper = Someone("someone", "Someone", {"x": "Someone"}, family=4, program=program)
     monkeypatch.setattr(Someone, "folder", own)
     monkeypatch.setattr(papers, "programs", lambda: {"someone": (paper, paper.program)})
