@@ -84,10 +84,7 @@ class Moments(NamedTuple):
 
 
 class Heard(Listener):
-    """A listener that keeps the releases of an ordinary fit.
-
-    It does not keep a trace, which is released in one call.
-    """
+    """A listener that keeps the releases of an ordinary fit, except a trace that is released in one call."""
 
     released: np.ndarray | None = None
 
@@ -182,10 +179,7 @@ def _sections(prior: tuple[float, ...], high: float, b: float, n: int) -> tuple[
 
 
 def exact_section(prior: tuple[float, ...], z: float, b: float, n: int, high: float) -> Moments:
-    """Moments of the rate given the noisy sum of the rows below ``high``, on a grid of rates.
-
-    They are computed by inversion of the characteristic function.
-    """
+    """Moments of the rate, on a grid, given the noisy sum of the rows below ``high``, by Fourier inversion."""
     rate, log_prior, t, law = _sections(prior, high, b, n)
     density = np.maximum((law * np.exp(-1j * t * z)).real.sum(axis=1), 0.0)
     with np.errstate(divide="ignore"):
@@ -204,10 +198,7 @@ def release_of(name: str, method: str, task: Task, z: np.ndarray, b: float) -> r
 
 
 def exact_linear(name: str, release: release_posterior.Release, rng) -> Moments:
-    """The exact posterior by chains of :mod:`evaluation.release_posterior`.
-
-    Inputs are N(0, I), as all methods here assume.
-    """
+    """The exact posterior by chains of :mod:`evaluation.release_posterior`, with inputs N(0, I)."""
     chains, burn_in, sweeps = CHAINS[name]
     draws, _ = release_posterior.sample(model_of(name), release, rng, chains=chains, burn_in=burn_in, sweeps=sweeps)
     draws = draws[..., [0, -1]]
@@ -232,10 +223,7 @@ def exact(name: str, method: str, task: Task, z: np.ndarray, b: float, rng) -> M
 
 
 def _as_moments(z: np.ndarray, d: int) -> np.ndarray:
-    """The authors' statistics in the order of ``release_posterior.moments``, without the noisy number of rows.
-
-    The authors' order is: upper triangle of X'X with the bias, X'y, y'y.
-    """
+    """The authors' statistics (X'X with bias, X'y, y'y) in the order of ``release_posterior.moments``."""
     full, upper = np.zeros((d + 2, d + 2)), np.triu_indices(d + 1)
     full[: d + 1, : d + 1][upper] = z[: len(upper[0])]
     full[: d + 1, d + 1], full[d + 1, d + 1] = z[len(upper[0]) : -1], z[-1]

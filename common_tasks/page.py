@@ -147,10 +147,7 @@ def section_of(
 
 
 def best_table(family: Family, scale: str) -> tuple[Table, pd.DataFrame] | None:
-    """The posterior of the best method: one block per epsilon, methods in rows.
-
-    The long frame has every table left out.
-    """
+    """The posterior by epsilon, with methods in rows. The long frame has every table left out."""
     blocks, long = [], []
     for epsilon in family.epsilons if family.metrics else ():
         fitted = best.fit(family, epsilon, best.About())

@@ -241,10 +241,7 @@ def read(path: Path, layout: Layout) -> dict[str, np.ndarray]:
 
 
 def table(path: Path, layout: Layout, target: str | None) -> Table:
-    """The inputs as numbers, with levels as columns of 0 and 1, and the target, zeros without one.
-
-    Raises TableError.
-    """
+    """The inputs as numbers (levels as 0 and 1), and the target, zeros without one. Raises TableError."""
     values = read(path, layout)
     parts, n = [], len(next(iter(values.values())))
     for column in layout.columns:

@@ -323,10 +323,7 @@ def experiment(study: Study, groups: Sequence[Sequence[str]]) -> dict[str, Any]:
 
 
 def write(study: Study, data_set: str) -> dict[str, str]:
-    """Write experiment, data set (its Python text) and tuned settings.
-
-    Returns the methods that are left out, and why.
-    """
+    """Write experiment, data set (its Python text) and tuned settings. Returns why methods are left out."""
     groups, left = affordable(study, *_groups(study), usefulness(study))
     if not groups:
         raise StudyError(f"no private method fits into {study.minutes:g} minutes; give more with --minutes")

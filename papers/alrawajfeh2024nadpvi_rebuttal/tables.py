@@ -124,10 +124,7 @@ def rank(method: str, setting: str) -> tuple:
 def coverage_table(
     scores: pd.DataFrame, name: str, scale: str, title: str, datasets: Sequence[str], model: dict[str, Any]
 ) -> tuple[Table, pd.DataFrame] | None:
-    """Coverage errors with intervals, a calibrated posterior's error, and guarantees.
-
-    There is one block per data set and one row per cell.
-    """
+    """Coverage errors with intervals, a calibrated posterior's error, and guarantees, by data set and cell."""
     long = coverage_frame(scores, datasets)
     if long["rmse"].isna().all():
         return None

@@ -124,10 +124,7 @@ def prior_of_chain(setting: str) -> str:
 
 
 def release_of_run(setting: str, k: int, reading: str) -> tuple[np.ndarray, int, float]:
-    """Sums, number of rows and noise scale on which run k = 0, 1, .. of DP-DA-MCMC conditions.
-
-    The reading ``authors`` adds noise a second time.
-    """
+    """Sums, number of rows and noise scale of run k = 0, 1, .. of DP-DA-MCMC. ``authors``: noised a second time."""
     told = fields(setting)
     epsilon, n = float(told["epsilon"]), int(told["n"])
     b = releases.scale_of("chen_lr", epsilon)
@@ -136,10 +133,7 @@ def release_of_run(setting: str, k: int, reading: str) -> tuple[np.ndarray, int,
 
 
 def exact_runs(setting: str, count: int) -> dict[str, np.ndarray]:
-    """Parameter -> (count, 3): mean and standard deviation of the exact posterior of run k, and the mean's error.
-
-    The error is the Monte Carlo standard error.
-    """
+    """Parameter -> (count, 3): mean and sd of the exact posterior of run k, and Monte Carlo error of the mean."""
     length = chains.Length(1, config()["paired_burn_in"], config()["paired_sweeps"], 1)
     out = np.empty((5, count, 3))
     for k in range(count):

@@ -66,10 +66,7 @@ class Exact:
         self._rows = {tuple(r[k] for k in keys): r for r in own.to_dict("records")}
 
     def of(self, setting: str, parameter: str, seed: int | None = None) -> dict[str, float]:
-        """The exact posterior of a published setting.
-
-        ``seed``: of the released rows (default: that of the final tables).
-        """
+        """The exact posterior of a published setting. ``seed``: of the rows (default: that of the final tables)."""
         told = fields(setting)
         n = int(told["n"])
         seed = seed if seed is not None else 11029 if n == 400 else 1
@@ -94,7 +91,7 @@ def error_of(runs: np.ndarray) -> float:
 
 
 def ledger() -> pd.DataFrame:
-    """The privacy cost of a release: claimed epsilon, sensitivity, noise scale, the ledger's epsilon, and their ratio."""
+    """The privacy cost of a release: claimed epsilon, sensitivity, noise scale, ledger's epsilon, and their ratio."""
     rows = []
     for dataset, sensitivity in releases.SENSITIVITY.items():
         for epsilon in sorted(set(published.releases().query("dataset == @dataset")["epsilon"])):

@@ -203,10 +203,7 @@ def classical_sigma(table: pd.DataFrame, delta: float) -> list[Row]:
 
 
 def epochs_only(fixed: list[audit.Replay], poisson: list[audit.Replay]) -> Row:
-    """Whether a replaced row changes at most one release per epoch, given equal releases.
-
-    Poisson batches have no such limit.
-    """
+    """Whether a replaced row changes at most one release per epoch, unlike Poisson batches, given equal releases."""
     most, loose = (max((r.gaps[0] for r in found), key=lambda g: g.moved) for found in (fixed, poisson))
     figure = (
         f"{EPOCHS} epochs, fixed batches, a row replaced: at most {most.moved} of {most.releases} releases change; "
@@ -216,10 +213,7 @@ def epochs_only(fixed: list[audit.Replay], poisson: list[audit.Replay]) -> Row:
 
 
 def advanced_composition(table: pd.DataFrame, delta: float) -> Row:
-    """Whether T epochs of (epsilon, delta) each cost at most (sqrt(T) epsilon sqrt(1 / delta), T delta).
-
-    The constant of the bound is taken as 1.
-    """
+    """Whether T epochs of (epsilon, delta) each are (sqrt(T) epsilon sqrt(1 / delta), T delta), with constant 1."""
     held, words = [], []
     for row in table[table["case"].str.startswith("epsilon=")].to_dict("records"):
         epsilon = gdp_epsilon(2.0 / row["noise_multiplier"], delta)

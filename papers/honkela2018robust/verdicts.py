@@ -98,10 +98,7 @@ def error_of(values: np.ndarray) -> float:
 
 
 def spreads(scores: pd.DataFrame) -> pd.DataFrame:
-    """Published standard deviations over folds, compared with those of ``CHOICES`` random choices of the streams.
-
-    There is one row per number of the simulated half by the authors' code.
-    """
+    """Published standard deviations over folds, and those of ``CHOICES`` random choices of streams, per number."""
     rows = []
     for cell, reading, row in NUMBERS.matched(scores):
         if reading != "authors" or cell["table"] not in run.TABLES or not row or row["status"] != "ok":

@@ -81,10 +81,7 @@ def gaussian_curve(distance: float, a: np.ndarray) -> np.ndarray:
 
 
 def without_replacement(sigma: float, batch: int, n: int) -> Curve:
-    """Bound on a step's privacy curve for batches without replacement, at losses a >= 0.
-
-    See the head of this module.
-    """
+    """Bound on a step's privacy curve for batches without replacement, at losses a >= 0. See the module's head."""
     rate = batch / n
     return lambda a: rate * gaussian_curve(1 / sigma, np.log1p(np.expm1(a) / rate))
 

@@ -207,10 +207,7 @@ def e_step(f: np.ndarray, d: int, weights, means, covariances) -> tuple[np.ndarr
 
 
 def statistics(f: np.ndarray, d: int, g: np.ndarray, centre: np.ndarray | None = None) -> Statistics:
-    """The posterior mode given responsibilities g (n, K).
-
-    Scatters are about ``centre`` (K, d), by default the means.
-    """
+    """The posterior mode given responsibilities g (n, K). ``centre`` (K, d): of the scatters, else the means."""
     a, b = np.triu_indices(d)
     moments = f.T @ g
     weight, sums = moments[0], moments[1 : d + 1].T
@@ -268,10 +265,7 @@ def repaired_weights(noisy: np.ndarray, n: int, choice: Choice = PROGRAM) -> np.
 
 
 def log_prior(weights, means, covariances) -> float:
-    """Log-density (nats) of the prior: normal-inverse-Wishart of all components and Dirichlet of the weights.
-
-    The Dirichlet part is up to its constant.
-    """
+    """Log-density (nats) of the prior: normal-inverse-Wishart, and Dirichlet of the weights up to its constant."""
     d = means.shape[1]
     nu = d + 1
     constant = nu * d / 2 * math.log(PRIOR_SCALE / 2) - float(multigammaln(nu / 2, d))

@@ -182,10 +182,7 @@ def _bent(e: np.ndarray, bend: np.ndarray) -> np.ndarray:
 
 
 def _test(p: Problem, s: Setting, theta, other, kinetic, release, log_u):
-    """(accepted (R,), share of rows clipped (R,)) of one step.
-
-    ``release`` adds noise of deviation tau sqrt(n) to (R,).
-    """
+    """(accepted (R,), share of rows clipped (R,)) of one step. ``release`` adds noise of sd tau sqrt(n)."""
     distance = np.linalg.norm(other - theta, axis=1)
     total, cut = ratio_sums(p, theta, other, s.bound * distance)
     c = 2 * s.bound * distance

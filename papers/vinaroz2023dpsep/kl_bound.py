@@ -39,10 +39,7 @@ class Theorem2023:
 
     @property
     def meaningful(self) -> bool:
-        """Whether the probability is positive and h > 0 for every i.
-
-        The step E[1/X] <= (H + h - E X) / (h H) requires this.
-        """
+        """Whether the probability is positive and all h > 0, as E[1/X] <= (H + h - E X) / (h H) requires."""
         return self.h_min > 0 and self.probability > 0
 
 

@@ -140,10 +140,7 @@ def _drawer(epsilon: float, delta: float, reading: str, rng: np.random.Generator
 
 
 def _candidates(draw, t: float, n: int, epsilon: float):
-    """(delta on the pilot, t, (P, Q), direction, threshold) of the best half-plane for each pair of tables.
-
-    The direction is Fisher's discriminant.
-    """
+    """(delta on the pilot, t, (P, Q), direction, threshold) of the best half-plane along Fisher's discriminant."""
     without = table(t, n)
     first = draw(without, PILOT)
     for y in (1.0, -1.0):

@@ -147,10 +147,7 @@ def _scatter(ax, rows: pd.DataFrame, spans) -> None:
 
 
 def _ranks(ax, rows: pd.DataFrame) -> None:
-    """Published numbers in each of 20 bins of the rank, over the number that uniform ranks give.
-
-    The central 95 % of that ratio is drawn, too.
-    """
+    """Published numbers per 20th of the ranks, over the number of uniform ranks, with its central 95 %."""
     noisy = rows[rows["rank"].notna()]
     edges = np.linspace(0, 1, 21)
     found = np.histogram((noisy["rank"] + 0.5) / (noisy["n"] + 1), edges)[0]

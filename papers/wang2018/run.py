@@ -46,10 +46,7 @@ COLUMNS = (
 
 
 def engine(method: str) -> Callable[[Moments, float, float, str, NoiseSource], np.ndarray]:
-    """The estimator (moments, epsilon, delta, reading, noise) -> coefficients (count, d).
-
-    Raises KeyError if unknown.
-    """
+    """The estimator (moments, epsilon, delta, reading, noise) -> (count, d). Raises KeyError for an unknown method."""
     simple = {"ssp": ssp, "adassp": adassp, "adaops": posterior_sampling.adaops, "objpert": objective_perturbation}
     if method in simple:
         return simple[method]

@@ -78,10 +78,7 @@ def ledger(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def medians(scores: pd.DataFrame) -> pd.DataFrame:
-    """Median error over the repetitions: one row per table, method, reading and epsilon.
-
-    Noise-free methods have one run.
-    """
+    """Median error over the repetitions (one if noise-free), per table, method, reading and epsilon."""
     ok = scores[scores["status"] == "ok"]
     middle = [float(np.median(values_of(row))) for row in ok.to_dict("records")]
     return ok[["dataset", "method", "reading", "epsilon"]].assign(median=middle)

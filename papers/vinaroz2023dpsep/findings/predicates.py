@@ -48,10 +48,7 @@ def not_worse_than_adassp_nor_better_than_dp_vi(compared: pd.DataFrame) -> bool:
 
 
 def program_gives_the_columns(cells: pd.DataFrame, ledger: pd.DataFrame) -> bool:
-    """The authors' code is within the margins for 18 of 20 published numbers, algorithm 3 for none.
-
-    The epsilon of the authors' code is infinite.
-    """
+    """The authors' code (infinite epsilon) is within the margins for 18 of 20 numbers, algorithm 3 for none."""
     error = (cells["mean"] - cells["published_mean"]).abs()
     ratio = error <= 0.1 * cells["published_mean"]
     near = np.where(cells["metric"] == "rmse", ratio, error <= math.log(1.1))
@@ -95,10 +92,7 @@ def same_order_over_decades(scores: pd.DataFrame) -> bool:
 
 
 def refuted_though_called_reproduced(cells: pd.DataFrame) -> bool:
-    """For most numbers that the first rule called reproduced, the median is far above the published mean.
-
-    p is below 1e-3.
-    """
+    """For most numbers that the first rule called reproduced, the median is far above the published mean (p < 1e-3)."""
     far = (cells["median"] > 2 * cells["published_mean"]) & (cells["p"] < 1e-3)
     return bool(far.mean() > 0.5)
 
@@ -113,10 +107,7 @@ def closest_but_not_told(cells: pd.DataFrame, compared: pd.DataFrame) -> bool:
 
 
 def exceeded_and_does_not_fall(bound: pd.DataFrame, slopes: pd.DataFrame) -> bool:
-    """In some cases the divergence exceeds the bound by over three standard errors.
-
-    With rho fixed, E KL does not fall.
-    """
+    """In some cases the divergence exceeds the bound by over 3 standard errors; with rho fixed, E KL does not fall."""
     over = bound["expected_kl"] - 3 * bound["standard_error"] > bound["bound_2023"]
     fixed = slopes["rho_reading"] == "small"
     return bool(
