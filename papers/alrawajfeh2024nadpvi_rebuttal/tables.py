@@ -32,7 +32,7 @@ CALIBRATION = {
     "calibration_rmse_program": ("the same, as programmed", 4),
     **{m: (METRICS[m].heading, 4) for m in ("test_error", "test_log_likelihood")},
 }
-#: metric of the check against NUTS -> (words, which of several splits is the worst, decimals).
+#: metric of the check against NUTS -> (words, function that selects the worst split, decimals).
 CHECK = {
     "rhat_max": ("largest R-hat", np.max, 4),
     "ess_min": ("smallest ESS (draws)", np.min, 0),

@@ -33,7 +33,7 @@ from papers.chen2025dppf.published import CHAINS, FIXED, POOLED, SOURCE, TRUTH, 
 from privacy.accountants import epsilon_of
 from workflow import program
 
-#: keys of ``program.yaml``
+#: the settings in ``program.yaml``.
 config = partial(program.config, Path(__file__).parent)
 #: delta at which the accountants compute the epsilon of a pure guarantee.
 DELTA = 1e-9
@@ -48,7 +48,7 @@ DRAWS = 100
 SCREENED = 400, 200
 #: numbers of particles over which a mean is pooled.
 POOLED_PARTICLES = (100, 200, 400)
-#: metric -> the number of one run of a chain.
+#: metrics that are a mean over one run of a chain.
 EXACT = tuple(f"{name}_mean" for name in NAMES)
 
 

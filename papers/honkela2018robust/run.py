@@ -31,7 +31,7 @@ from privacy.budget import BudgetSpec
 from privacy.ledger import Ledger
 from workflow import environment, program
 
-#: keys of ``program.yaml``
+#: the settings in ``program.yaml``.
 config = partial(program.config, Path(__file__).parent)
 TABLES = ("synth_A", "synth_B")
 #: reason given for the published fits in a run with secret noise

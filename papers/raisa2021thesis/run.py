@@ -30,7 +30,7 @@ from privacy.ledger import Ledger, Relation
 from workflow import program
 
 HERE = Path(__file__).parent
-#: keys of ``program.yaml``
+#: the settings in ``program.yaml``.
 config = partial(program.config, HERE)
 #: the last of these is a number read from the rows without noise
 METRICS = ("mmd", "acceptance", SHARE := "clipped_ratios")

@@ -273,10 +273,13 @@ def corrected_shift_bound(eta: np.ndarray, precision: np.ndarray, sigma1: float,
     Proof. Let w_i be the eigenvalues of W' = Lambda^-1/2 D Lambda^-1/2.
 
     1. Lambda_p >= l I by definition, so Lambda_p^-1 <= I / l and 1 + w_i >= 1/k.
-    2. f(w) = w - log(1 + w) is at most w^2 / (2 (1 - |w|)) for w < 0, and at most w^2/2 for w >= 0. So f(w_i) <= k
-       w_i^2 / 2.
-    3. By Weyl |delta| <= |E|. So |W'|_F^2 <= 2 |W|_F^2 + 2 |E|^2 Tr(Sigma^2) and |D mu|^2 <= 2 |E mu|^2 + 2 |E|^2
-       |mu|^2, with E|E mu|^2 = d sigma2^2 |mu|^2.
+    2. f(w) = w - log(1 + w) is at most w^2 / (2 (1 - |w|)) for w < 0, and at most w^2/2 for w >= 0. So f(w_i) is at
+       most k w_i^2 / 2.
+    3. By Weyl |delta| <= |E|. So, with E|E mu|^2 = d sigma2^2 |mu|^2 for the expectation of the second line,
+
+           |W'|_F^2 <= 2 |W|_F^2 + 2 |E|^2 Tr(Sigma^2)
+           |D mu|^2 <= 2 |E mu|^2 + 2 |E|^2 |mu|^2
+
     4. Integrating P(|E|^2 > u) <= min(1, 2d exp(-u / (2 v))) gives E|E|^2 <= V. QED
     """
     eta, precision = naturals(eta, precision)

@@ -34,7 +34,7 @@ from privacy.budget import BudgetSpec
 from privacy.repeats import NoiseSource, Repeats
 from workflow import program
 
-#: keys of ``program.yaml``
+#: the settings in ``program.yaml``.
 config = partial(program.config, Path(__file__).parent)
 NOISE_FREE = ("trivial", "non_private")
 #: fields of each release in the column ``ledger``, without its Renyi curve
