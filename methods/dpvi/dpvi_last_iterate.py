@@ -24,7 +24,7 @@ class DPVILastIterate(Reading):
         """The settings of :class:`DPVISettings`."""
 
 
-# DPVI, read at its last iterate, for linear regression on inputs scaled to [-1, 1].
+# DPVI at its last iterate, for linear regression on inputs scaled to [-1, 1].
 class DPVILastIterateLinear(BoxReading):
     """Mean-field DP-SGD on columns scaled to [-1, 1]; the posterior is at the last iterate.
 
@@ -43,7 +43,7 @@ class DPVILastIterateLinear(BoxReading):
         """The settings of :class:`TraceSettings`."""
 
 
-# DPVI, read at its last iterate, for logistic regression on inputs scaled to [-1, 1].
+# DPVI at its last iterate, for logistic regression on inputs scaled to [-1, 1].
 class DPVILastIterateLogistic(BoxReading):
     """Mean-field DP-SGD on columns scaled to [-1, 1]; the posterior is at the last iterate.
 

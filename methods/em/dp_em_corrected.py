@@ -54,7 +54,7 @@ class DPEMCorrected(Method):
 
         #: J, full-batch M-steps, all charged (authors' code: 10).
         iterations: int = 10
-        #: part of the budget (of mu^2, Gaussian DP) for ranges and scales; not used where the task knows the noise.
+        #: part of the budget (of mu^2, Gaussian DP) for ranges and scales; not used if the task knows the noise.
         scaling_share: float = 0.1
         #: radius of the ball over sqrt(d) standard deviations, if the scales were estimated privately.
         radius: float = 1.5
@@ -221,8 +221,9 @@ def joint_moments(u: np.ndarray, responsibilities: np.ndarray) -> np.ndarray:
 
         max(h(0), h(1)) = h(1) = 3 - 1 / d,  with  h(0) = 1 + 1 / d.
 
-    The bound is reached by |u| = 1 and g a unit vector. Without centring counts and second moments it would be sqrt(3).
-    The centring loses no information: n / K is public, and the trace of a second moment follows from the count.
+    The bound is reached by |u| = 1 and g a unit vector. If counts and second moments were not centred, it would be
+    sqrt(3). The centring loses no information. The subtracted n / K is public, and the subtracted multiple of I follows
+    from the count, which is in the vector.
     """
     n, d = u.shape
     k = responsibilities.shape[1]

@@ -42,7 +42,8 @@ LEAST, LEAST_TESTS = 200, 50
 MOST, WORK = (1000, 4000), 1e9
 #: largest number of leapfrog steps of a proposal.
 LEAPFROG = 10
-#: mean energy that the noise of the gradients adds to one proposal of DP-HMC. It lowers acceptance by about exp(-1).
+#: mean energy that the noise of the gradients adds to one proposal of DP-HMC. It lowers acceptance by a factor of about
+#: exp(-1).
 ENERGY = 1.0
 
 #: number of steps -> noise multiplier of each of them, such that together they use up the part of the budget.

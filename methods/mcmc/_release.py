@@ -75,7 +75,7 @@ class TestedSettings(ChainSettings):
 
     burn_in: float = 0.2  #: part of the accept steps that is discarded (choice of this suite)
     #: part of mu^2 for the DP-SGLD run that finds the start. 0: start at the prior's mean, but the budget is then far
-    #: too small to move away from it (published: start at the truth, or not said)
+    #: too small to move away from it (published: start at the truth, or not stated)
     start_share: float = 0.5
     #: a row's log-likelihood ratio is clipped at this many of its typical deviations, or at the bound that no scaled
     #: row exceeds if that is smaller. None: only at that bound, so that nothing is clipped and the test is exact
