@@ -31,7 +31,7 @@ from dpbayes_bench.private_fit import PrivateFit, written
 from reports.site.document import plain
 from workflow.cli import Several, stated, table_options
 
-#: task -> model of ``dpbayes_bench.fit``.
+#: task -> name of its model in ``dpbayes_bench.fit``.
 MODELS = {"regression": "linear", "classification": "logistic"}
 #: seconds between two lines of progress.
 EVERY = 10.0
@@ -66,7 +66,10 @@ def command(**given) -> None:
 
 
 def fit(args: SimpleNamespace, given: reader.Given) -> Path:
-    """Read, fit and write. Returns the page. Raises ValueError, OSError, RuntimeError or ImportError with one line."""
+    """Read the table, fit and write. Returns the page.
+
+    Raises ValueError, OSError, RuntimeError or ImportError with one line.
+    """
     model = MODELS[args.task]
     fits.accepted(fits.method_of(args.method, model), fits.kind_of(model), args.accept)
     fits.checked_budget(args.epsilon, args.delta)
@@ -131,7 +134,7 @@ def progress(seconds: float | None) -> Iterator[None]:
 def bounds_of(args: SimpleNamespace, layout: reader.Layout) -> fits.Bounds | None:
     """The ranges that are stated and those that the coding fixes. Raises TableError for a column without one.
 
-    No range is read off the rows: a value outside of its range is set to the nearest end.
+    No range is computed from the rows. A value outside its range is set to the nearest end.
     """
     numbers = [c.name for c in layout.columns if c.kind in (NUMBER, WHOLE)]
     if args.task == "classification":
@@ -197,7 +200,7 @@ def markdown(
         }
         for e in p.ledger
     ]  # fmt: skip
-    # whether all numbers are whole, and how the file is encoded, can depend on a single row
+    # a single row can decide whether all numbers are whole, and how the file is encoded
     columns = [
         {"column": c.name, "what was done": NUMBER if c.kind == WHOLE else c.words}
         for c in layout.columns

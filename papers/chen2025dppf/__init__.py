@@ -1,8 +1,8 @@
-"""Chen, Sanghi & Awan (2025), Particle filter for Bayesian inference on privatized data (arXiv 2505.00877): samplers of
-the posterior given a noisy release.
+"""Chen, Sanghi & Awan (2025), Particle filter for Bayesian inference on privatized data (arXiv 2505.00877).
 
-The text of the paper was not at hand. Algorithms, settings, single runs and releases are those of the authors' code
-(psanghi04/DP-PF, MIT). The exact posterior of each regression release is the reference beside its numbers.
+The methods sample the posterior given a noisy release. The text of the paper was not available. Algorithms, settings,
+single runs and releases are those of the authors' code (psanghi04/DP-PF, MIT). The exact posterior of each regression
+release is the reference for its numbers.
 """
 
 from pathlib import Path

@@ -11,7 +11,7 @@ PAPER = Paper(
         __name__,
         scores=("abalone_acc_vs_c", "adult_acc_vs_c", "adult_acc_vs_q", "sgld_vs_advi_abalone", "non_dp"),
         checks=("delta", "epsilons", "rules", "direction", "sgld", "coding", "sequences"),
-        # the cell with the fewest steps of each method and reading
+        # the published number with the fewest steps, per method and reading
         samples={
             "*-sgld_vs_advi_abalone-abalone_coded-dpvi-*-delta=1e-3;clip=5;sigma=1.221403;*;T=1000": 1.7,
             "*-non_dp-abalone_coded-vi-authors-kappa=0.01;T=20000": 8.0,

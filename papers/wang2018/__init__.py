@@ -1,4 +1,4 @@
-"""Wang (2018), Revisiting differentially private linear regression: AdaSSP, AdaOPS and what they are compared with."""
+"""Wang (2018), Revisiting differentially private linear regression: AdaSSP, AdaOPS and their baselines."""
 
 import csv
 from pathlib import Path
