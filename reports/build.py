@@ -49,7 +49,7 @@ from reports import (
     verdicts,
     whole_run,
 )
-from reports.config import SCALES, ReportError
+from reports.config import ReportError
 from reports.contents import Pair, Run, Tables, Whole
 from reports.frames import Frames
 from reports.published import SOURCE_TITLES
@@ -58,6 +58,7 @@ from workflow import committed as reference_runs
 from workflow import papers as homes
 from workflow import store
 from workflow.committed import Reference
+from workflow.experiments import SCALES
 from workflow.experiments import load as load_config
 from workflow.published import in_scope
 

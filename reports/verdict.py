@@ -30,7 +30,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evaluation.metrics import METRICS, NONE, UNJUDGED, UP, Metric
-from reports.evidence import AGREE, Printed, Runs, bound_of_means
+from reports.evidence import AGREE, Found, Printed, Runs, bound_of_means
 
 ANY_FALSE = 0.01
 #: number of published cells of the first sources (``reports.verdicts.judged_together``), by which ANY_FALSE is divided.
@@ -44,17 +44,10 @@ NO_SCORE = ("failed", "timeout", "diverged", "not_supported", "no_data", "not_ru
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """One judged cell: its word, and the result of its evidence (:class:`reports.evidence.Found`)."""
+class Verdict(Found):
+    """One judged cell: the result of its evidence, and its word."""
 
-    verdict: str
-    difference: float
-    low: float = math.nan
-    high: float = math.nan
-    p: float = math.nan
-    p_kind: str = ""
-    detectable: float = math.nan
-    reason: str = ""
+    verdict: str = ""
 
 
 @dataclass(frozen=True)
@@ -118,5 +111,4 @@ def judge(runs: Runs, lost: int = 0, family: int = FAMILY) -> Verdict:
         raise ValueError(f"{len(values)} scores; a judged cell has at least one, all of them finite")
     found = runs.evidence(runs.published, values, metric, ANY_FALSE / family)
     same = found.bound <= float(margin(metric, runs.published.number))
-    said = word(found.p, found.higher, same, metric, lost, family)
-    return Verdict(said, found.difference, found.low, found.high, found.p, found.p_kind, found.detectable, found.reason)
+    return Verdict(**vars(found), verdict=word(found.p, found.higher, same, metric, lost, family))
