@@ -89,7 +89,7 @@ def output_perturbation(task: Task, settings, budget: Budget, *, name: str, rela
     Raises Diverged if the minimiser is not found.
     """
     n, d = task.public.n, task.x.shape[1] + 1
-    centre = centred.bought(task, budget)
+    centre = centred.private_centre(task, budget)
     z, length = centre.rows(task), settings.norm_factor * centre.length
     # each row is clipped by itself, with a margin for rounding
     norms = row_blocks.numbers(lambda rows: np.linalg.norm(rows, axis=1), z)

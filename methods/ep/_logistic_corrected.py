@@ -81,7 +81,7 @@ def fit(task: Task, settings, budget: Budget, *, name: str, relation: Relation) 
     Diverged for numbers that overflow.
     """
     n = task.public.n
-    centre = centred.bought(task, budget)
+    centre = centred.private_centre(task, budget)
     z, d = centre.rows(task), task.x.shape[1] + 1
     prior = centre.prior(1.0 / task.model.prior_sd**2)
     sigma = left_for(budget, _WHAT, relation, steps=settings.steps, proof=_PROOF)
