@@ -315,34 +315,38 @@ class DPSEPCorrected(Method):
         return budget.noise_multiplier
 
 
-# DP-SEP with a true guarantee, on logistic regression on inputs scaled to [-1, 1].
+# Corrected DP-SEP on logistic regression on inputs scaled to [-1, 1].
 class DPSEPCorrectedLogistic(InFrame):
     """Corrected DP-SEP: K releases of the clipped sum of all rows' sites, mean naturals and full precision matrix.
 
-    Each step has four parts, and no row decides about an update.
+    Each step has four parts. No update is skipped because of a row.
 
     - The site of every row follows from the common cavity q.
     - The clipped sum is one vector of sensitivity C under add/remove, released once with Gaussian noise.
     - The precision is the average of the releases so far, in which release j counts in proportion to j. This is a
-      damping of 2 / (j + 1). Its eigenvalues are raised to the edge of the noise.
+      damping of 2 / (j + 1). Its eigenvalues are raised to the largest eigenvalue of the noise alone.
     - The mean makes a damped step by that precision.
 
-    It differs from algorithm 3 as the version for networks does: one joint clipping, noise for the update that is made,
-    and whole batches. Nothing is amplified, because few steps suffice. One part is new here: a site's mean natural is
-    written about the cavity's mean. So its norm does not grow with theta, and the noise of the precision does not reach
-    the mean. Rows are centred by privately estimated means. The conversion from replace-one is this: there the clipped
-    sum moves by up to 2 C. Under add/remove with n public, one contribution of norm C is there or not, so the
-    sensitivity is C.
+    It differs from algorithm 3 as the version for networks does: joint clipping, noise calibrated to the update that is
+    made, and whole batches. No amplification is used, because few steps suffice.
+
+    One part is specific to this version: a site's mean natural is written relative to the cavity's mean. So its norm
+    does not grow with theta, and the noise of the precision does not reach the mean. Rows are centred by privately
+    estimated means.
+
+    Under replace-one the clipped sum moves by up to 2 C. Under add/remove with n public, one contribution of norm at
+    most C is present or absent, so the sensitivity is C.
 
     The covariance is full also for 101 parameters at epsilon = 1. The 5,151 entries of the precision have noise near 20
     each. The largest eigenvalue of that noise, near 300, is far below those of the data (thousands) in the directions
     that matter. A diagonal q would need many small steps instead, since the columns of one attribute move together.
 
     C is clip_factor R / sqrt(2), with R the typical norm of a centred row. A row with slope 1/2 and precision 1/4 has
-    |g z| = R / 2 and weight k |z|^2 = R / 2 with the weight 2 / R, and is just not clipped. The choice was compared on
-    synthetic tables of 101 columns (39,600 rows) and 9 columns (3,384 rows) at epsilon = 1. Changes are in the
-    log-likelihood of a test row, in nats. K = 16 in place of 8 changes it by -.006 to .001, half this C by -.03 to
-    -.007, and twice this C by -.005 to -.003. The noise of the mean is added to the covariance.
+    |g z| = R / 2, and weight k |z|^2 = R / 2 with the weight 2 / R. Such a row is just not clipped.
+
+    The choice was compared on synthetic tables of 101 columns (39,600 rows) and 9 columns (3,384 rows) at epsilon = 1.
+    Changes are in the log-likelihood of a test row, in nats. K = 16 instead of 8 changes it by -.006 to .001, half this
+    C by -.03 to -.007, and twice this C by -.005 to -.003. The noise of the mean is added to the covariance.
     """
 
     name = "dp_sep_corrected"
@@ -372,8 +376,11 @@ class DPSEPCorrectedLogistic(InFrame):
         compile_kernel()
 
     def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Raises ValueError for a task without rows or a budget that states neither (epsilon, delta) nor a noise
-        multiplier, Diverged for numbers that overflow."""
+        """Fit rows scaled to [-1, 1].
+
+        Raises ValueError for a task without rows or a budget that states neither (epsilon, delta) nor a noise
+        multiplier. Raises Diverged for numbers that overflow.
+        """
         from methods.ep import _logistic_corrected as corrected
 
         return corrected.fit(task, settings, budget, name=self.name, relation=self.privacy)
@@ -383,8 +390,7 @@ class DPSEPCorrectedLogistic(InFrame):
 class DPSEPCorrectedMixture(MeansInFrame, DPSEPCorrected):
     """The corrected DP-SEP on columns scaled to [-1, 1]: the clipped sites of a Poisson batch, one release per step.
 
-    The noise of the steps uses up what the scaling has left of the budget. Damping and clipping norm follow from sizes
-    and noise.
+    The steps use the budget that remains after the scaling. Damping and clipping norm follow from sizes and noise.
     """
 
     models = ("bounded_mixture",)
@@ -408,10 +414,11 @@ class DPSEPCorrectedMixture(MeansInFrame, DPSEPCorrected):
 
     @dataclass(frozen=True)
     class Settings(DPSEPCorrected.Settings):
-        """Twice the steps of the method's own file, with smaller batches, which bounds the time.
+        """Twice the steps of the network version, with smaller batches, which limits the time.
 
-        Chosen on synthetic mixtures (n = 8000, d = 6): at epsilon = 8, where single steps are largest, 3 of 7 settled
-        on a wrong clustering in 120 steps and 1 of 7 in 240. ``scaling_share`` is not used: the frame has its own.
+        They were chosen on synthetic mixtures (n = 8000, d = 6). At epsilon = 8, where single steps are largest, 3 of 7
+        ended at a wrong clustering in 120 steps and 1 of 7 in 240. ``scaling_share`` is not used: the scaling has its
+        own share.
         """
 
         steps: int = 240  #: K, number of releases
