@@ -105,9 +105,9 @@ def drawn() -> tuple[tuple[str, str], ...]:
     return tuple((n, c) for n in every for c in MODELS if NO_RANGES not in c and get(n).supports(tiny_task(c)) is None)
 
 
-def draw_audit_of(name: str, case: str, method=None) -> DrawAudit:
-    """The audit of one case of :func:`drawn`. ``method``: a patched copy of the adapter."""
-    method = get(name) if method is None else method
+def draw_audit_of(name: str, case: str) -> DrawAudit:
+    """The audit of one case of :func:`drawn`."""
+    method = get(name)
     return DrawAudit(method, tiny_task(case), tiny_settings(method), DRAW_SPEC, 1)
 
 

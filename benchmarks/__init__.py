@@ -1,1 +1,4 @@
-"""Speed against peers, as ratios in one run. A package of its own: Opacus installs one of the same name."""
+"""Benchmarks of speed as ratios to other libraries, measured in the same run.
+
+This file makes the folder a package of its own, because Opacus installs one of the same name.
+"""

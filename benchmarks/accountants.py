@@ -2,10 +2,11 @@
 
     python -m benchmarks.accountants
 
-A run is Poisson sampling at ``rate``, Gaussian noise and a number of steps, at delta = 1e-5. ``above``: by how much
-epsilon exceeds the lower end of prv-accountant's interval, which no valid accountant can be below. The libraries are
-loaded by another run first. Each time is that of a first call: later calls with the same events are looked up, and what
-two accountants share counts for the first of them.
+A run has Poisson sampling at ``rate``, Gaussian noise and a number of steps, at delta = 1e-5. ``above`` is the excess
+of epsilon over the lower end of prv-accountant's interval. No valid accountant can be below that end.
+
+Another run loads the libraries first. Each time is that of a first call, because later calls with the same events are
+looked up. Work that two accountants share counts for the first of them.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def ledger(rate: float, noise_multiplier: float, steps: int) -> Ledger:
 
 
 def measure() -> pd.DataFrame:
-    """A row per run and accountant that covers it."""
+    """One row per run and accountant that covers it."""
     epsilon_of(ledger(0.02, 3.0, 10), DELTA, NAMES)
     rows = []
     for name, run in RUNS.items():

@@ -1,18 +1,18 @@
-"""CPU seconds of one DP epoch of a 784-400-400-10 network at lot 256, against Opacus in both its modes, on one core.
+"""CPU seconds of one DP epoch of a 784-400-400-10 network at lot 256, compared with Opacus in two modes, on one core.
 
     python -m benchmarks.bayes_by_backprop_epoch [results/benchmarks/bayes_by_backprop_epoch.csv] [--steps 234]
 
-Rows (an epoch of 60,000 synthetic pictures, as sparse as MNIST's; Poisson batches, the same for all):
+The epoch has 60,000 synthetic pictures, as sparse as MNIST's, and the same Poisson batches for all. Rows of the table:
 
-dp_sgd                  ours: clipped sum without per-row gradients, noise, step; float64
-opacus_hooks            DP-SGD by Opacus' default mode: per-row gradients in memory; float32
-opacus_ghost            DP-SGD by Opacus' ghost clipping: norms first, then a second backward pass; float32
+* dp_sgd: ours. Clipped sum without per-row gradients, noise and step, in float64.
+* opacus_hooks: DP-SGD by Opacus' default mode, with per-row gradients in memory, in float32.
+* opacus_ghost: DP-SGD by Opacus' ghost clipping, with norms first and then a second backward pass, in float32.
 
-Opacus computes in single precision, as it does for its users; ours in double, because the bound on the sensitivity asks
-for it (``gradients.clipped_sum``). Opacus is handed whole batches, so its data loader is not timed. The implementations
-take turns every few steps, so that a busy machine slows all alike; a time is the median over the turns of an epoch (or
-of ``--steps`` steps), thread-CPU time. ``ratio`` is over dp_sgd, which computes the same. Before anything is timed one
-step without noise must agree. Opacus is optional: ``pip install opacus==1.6.0``.
+Opacus computes in single precision by default. Ours computes in double precision, because the bound on the sensitivity
+needs it (``gradients.clipped_sum``). Opacus is given whole batches, so its data loader is not timed. The
+implementations alternate every few steps, so a busy machine slows all alike. A time is the median thread-CPU time over
+the turns of an epoch, or of ``--steps`` steps. ``ratio`` is over dp_sgd, which computes the same. Before the timing,
+one step without noise must agree. Opacus is optional: ``pip install opacus==1.6.0``.
 """
 
 # ruff: noqa: E402 - thread counts must be set before NumPy and torch are imported
@@ -67,7 +67,7 @@ class Problem:
 
 
 def ours(p: Problem, steps: int, noise: bool = True):
-    """(step function of the batch number, function that gives the weights)."""
+    """(step function of the batch number, function that returns the weights) of our DP-SGD."""
     w, mechanism = p.start.clone(), p.mechanism(steps)
 
     def step(t: int) -> None:
@@ -78,7 +78,10 @@ def ours(p: Problem, steps: int, noise: bool = True):
 
 
 def opacus(p: Problem, mode: str, noise: bool = True):
-    """Opacus' DP-SGD on the same network and batches; ``mode``: "hooks" or "ghost"."""
+    """Step function and weights, as in :func:`ours`, of Opacus' DP-SGD on the same network and batches.
+
+    ``mode``: "hooks" or "ghost".
+    """
     from opacus import PrivacyEngine
 
     modules: list[torch.nn.Module] = []
@@ -97,7 +100,7 @@ def opacus(p: Problem, mode: str, noise: bool = True):
         data_loader=loader,
         noise_multiplier=SIGMA if noise else 0.0,
         max_grad_norm=CLIP,
-        poisson_sampling=False,  # the batches come from outside; Poisson batches all the same
+        poisson_sampling=False,  # the batches are passed in, and they are Poisson batches
         grad_sample_mode=mode,
     )
     criterion = rest[0] if mode == "ghost" else torch.nn.CrossEntropyLoss()
@@ -121,7 +124,7 @@ def opacus(p: Problem, mode: str, noise: bool = True):
 
 
 def check_agreement(p: Problem, contestants: dict) -> None:
-    """One step without noise from the same weights; RuntimeError where a displacement differs by more than 1e-4.
+    """One step without noise from the same weights. Raises RuntimeError if a displacement differs by more than 1e-4.
 
     The tolerance is that of single precision: a difference of weights of order 0.1 that moved by order 0.001.
     """
@@ -137,11 +140,11 @@ def check_agreement(p: Problem, contestants: dict) -> None:
 
 
 def contestants(p: Problem, steps: int) -> dict:
-    """name -> (step, weights) with noise, and the same without noise for the check, where it can be had."""
+    """name -> (step, weights) of each available implementation, with noise, and without it for the check."""
     timed, exact = {"dp_sgd": ours(p, steps)}, {"dp_sgd": ours(p, 1, noise=False)}
     if importlib.util.find_spec("opacus") is not None:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Opacus' word on its random generator, and torch's on its hooks
+            warnings.simplefilter("ignore")  # warnings of Opacus on its random generator, and of torch on its hooks
             for mode in ("hooks", "ghost"):
                 timed[f"opacus_{mode}"] = opacus(p, mode)
                 exact[f"opacus_{mode}"] = opacus(p, mode, noise=False)

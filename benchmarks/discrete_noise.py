@@ -1,28 +1,34 @@
-"""Discrete noise by OpenDP against noise in double precision: scores, time, last digits, and rounding of sums.
+"""Discrete noise by OpenDP compared with noise in double precision: scores, time, last digits, and rounding of sums.
 
     pip install '.[discrete]' -c constraints.txt
     python -m datasets.fetch kin8nm && python -m datasets.fetch protein    # results/data
     python -m benchmarks.discrete_noise --data results/data             # print the table: two CPU minutes
     python -m benchmarks.discrete_noise --data results/data --commit    # write benchmarks/reference/discrete_noise.csv
 
-One row per measure, method and data set. All budgets are epsilon = 1 at delta = 1e-5, neighbours differ by one row.
+There is one row per measure, method and data set. All budgets are epsilon = 1 at delta = 1e-5. Neighbours differ by one
+row.
 
 ``score``: mean test log-density with discrete noise minus that in double precision, nats per row, over ``SPLITS``
 random 90/10 splits with ``SEEDS`` fits of each kind. The interval is the paired 95 % t interval over splits, about
-these rows (``evaluation.paired``). ``spread`` is the standard deviation of one fit's score between seeds of a split,
-for scale.
+these rows (``evaluation.paired``).
 
-``impossible``: part of the released numbers of which the rule ``privacy.floating_point.reachable`` says that no double
-added to the value of the neighbour gives them, the neighbour being the training rows without the last. ``mistaken``:
-the same of numbers that the neighbour itself released. A rule that rules something out makes no mistake. Both draw the
-noise of all releases of one fit ``FITS`` times, and their 95 % intervals resample these. ``fits`` is the part of them
-with at least one such number. ``laplace`` is one number with Laplace noise at epsilon = 1, under the rule
-``privacy.floating_point.possible``, which knows NumPy's generator.
+``spread``: standard deviation of one fit's score between seeds of a split, for comparison.
 
-``time``: CPU microseconds per released number in a release of 100, best of ``ROUNDS``.
+``impossible``: fraction of the released numbers that no double, added to the neighbour's value, can give, by the rule
+``privacy.floating_point.reachable``. The neighbour is the training rows without the last.
 
-``rounding``: how far the value before the noise moves if the rows are put into another order, in units of the declared
-sensitivity; the largest of all releases, over ``ORDERS`` orders. Discrete noise allows for ``privacy.discrete.SLACK``.
+``mistaken``: the same for numbers that the neighbour itself released. A correct rule excludes none of them. Both
+measures draw the noise of all releases of one fit ``FITS`` times, and their 95 % intervals resample these.
+
+``fits``: fraction of these with at least one such number.
+
+``laplace``: one number with Laplace noise at epsilon = 1, under the rule ``privacy.floating_point.possible``, which
+knows NumPy's generator.
+
+``time``: CPU microseconds per released number in a release of 100, the best of ``ROUNDS``.
+
+``rounding``: change of the value before the noise if the rows are reordered, in units of the declared sensitivity. It
+is the largest of all releases, over ``ORDERS`` orders. Discrete noise allows for ``privacy.discrete.SLACK``.
 """
 
 # ruff: noqa: E402 - thread counts must be set before NumPy is imported
@@ -90,7 +96,7 @@ def split(name: str, x: np.ndarray, y: np.ndarray, kind: str, seed: int) -> tupl
 
 
 def score(fit, kind: str, x: np.ndarray, y: np.ndarray) -> float:
-    """Mean log-density of test rows, nats per row: of the targets given the inputs, or of the inputs."""
+    """Mean log-density of test rows in nats per row: of the targets given the inputs, or of the inputs."""
     if kind == DENSITY:
         return float(fit.posterior.log_density(x).mean())
     return float(fit.posterior.predictive(x, np.random.default_rng(0)).log_density(y).mean())
@@ -146,7 +152,7 @@ def last_digits(name: str, x: np.ndarray, y: np.ndarray, arm: str) -> list[tuple
             for measure, start in (("impossible", value), ("mistaken", other)):
                 ruled = [~floating_point.reachable(add(start), other).ravel() for _ in range(FITS)]
                 seen.setdefault((measure, kind), []).append(np.array(ruled))
-    # the k-th draws of every release together are the numbers of one fit
+    # the k-th draws of all releases together are the numbers of one fit
     fits = {key: np.concatenate(parts, axis=1) for key, parts in seen.items()}
     out = [(measure, kind, arm, name, *_share(ruled)) for (measure, kind), ruled in fits.items()]
     some = fits["impossible", DOUBLE].any(axis=1, keepdims=True)
@@ -154,14 +160,14 @@ def last_digits(name: str, x: np.ndarray, y: np.ndarray, arm: str) -> list[tuple
 
 
 def _share(ruled: np.ndarray) -> tuple[float, float, float, int]:
-    """Share of True in (fits, numbers), its interval over resampled fits, and how many numbers these are."""
+    """Share of True in ``ruled`` (fits, numbers), its interval over resampled fits, and the count of the numbers."""
     drawn = np.random.default_rng(0).integers(0, len(ruled), (1000, len(ruled)))
     low, high = np.quantile(ruled.mean(axis=1)[drawn].mean(axis=1), [0.025, 0.975])
     return float(ruled.mean()), float(low), float(high), ruled.size
 
 
 def laplace() -> list[tuple]:
-    """Rows of one number with Laplace noise at epsilon = 1: values 0 and, of the neighbour, 1."""
+    """Rows of one number with Laplace noise at epsilon = 1, for the values 0 and, of the neighbour, 1."""
     out = []
     for kind, add in adders(Mechanism.LAPLACE, 1.0).items():
         for measure, start in (("impossible", 0.0), ("mistaken", 1.0)):
@@ -200,7 +206,7 @@ def rounding(name: str, x: np.ndarray, y: np.ndarray, arm: str) -> list[tuple]:
 
 
 def table(folder: Path) -> pd.DataFrame:
-    """Columns ``COLUMNS``; values to four significant digits."""
+    """The table with columns ``COLUMNS``. Values have four significant digits."""
     out = [*times(), *laplace()]
     for name in DATA:
         data = datasets.load(folder / f"{name}.npz")

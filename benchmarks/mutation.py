@@ -36,7 +36,7 @@ import pandas as pd
 
 from datasets.files import ROOT, write_csv
 from methods import contract
-from workflow import arithmetic, imports
+from workflow import environment, imports
 from workflow.committed import Reference
 
 TABLE = ROOT / "benchmarks/reference/mutants.csv"
@@ -49,7 +49,7 @@ PYTEST = ["pytest", "-p", "no:xdist", "-p", "no:cacheprovider", "-x", "--tb=no",
 FILES, METHODS, GATES = 12, 2, 4
 #: seconds of the processor and of the clock, and bytes, that a process may use
 LIMIT, CLOCK, MEMORY = 120, 1200, 8 * 2**30
-#: words of a line, and what takes their place
+#: words of a line, and their replacements
 SWAPS = "+ -,* /,< <=,> >=,== !=,+= -=,and or,True False,min max,minimum maximum,argmin argmax,floor ceil,any all"
 OTHER = {a: b for pair in map(str.split, SWAPS.split(",")) for a, b in (pair, pair[::-1])} | {"**": "*", "//": "*"}
 
@@ -66,7 +66,7 @@ def left_out(node: ast.AST) -> list[ast.AST]:
 
 
 def mutations(source: str) -> dict[int, list[tuple[str, str, str]]]:
-    """Line number -> (operator, line, mutated line), both without indentation; of one source text."""
+    """Line number -> (operator, line, mutated line) of one source text, both lines without indentation."""
     lines, found, tree = source.splitlines(), {}, ast.parse(source)
     nodes = [n for of in ast.walk(tree) for n in left_out(of)]
     spans = [((n.lineno, n.col_offset), (n.end_lineno, n.end_col_offset)) for n in nodes]
@@ -95,7 +95,7 @@ def mutations(source: str) -> dict[int, list[tuple[str, str, str]]]:
 
 
 def mutated(source: str, line: int, original: str, text: str) -> str | None:
-    """The source with ``text`` in place of ``original``, at the occurrence nearest to ``line``; None without one."""
+    """The source with ``text`` in place of the ``original`` nearest to ``line``, or None if there is none."""
     lines = source.splitlines()
     if not (places := [k for k, of in enumerate(lines) if of.strip() == original]):
         return None
@@ -105,7 +105,7 @@ def mutated(source: str, line: int, original: str, text: str) -> str | None:
 
 
 def another(source: str, line: int, original: str, text: str) -> bool:
-    """Is the mutant a program, and another one? Not where * before an argument becomes /, for example."""
+    """Whether the mutant is a valid and different program. For example, * before an argument cannot become /."""
     with suppress(SyntaxError):
         return ast.dump(ast.parse(mutated(source, line, original, text))) != ast.dump(ast.parse(source))
     return False
@@ -153,7 +153,7 @@ def gates(root: Path, module: str, reference: Reference) -> list[list[str]]:
 
 
 def steps(root: Path, row: pd.Series, module: str, reference: Reference) -> Iterator[list[str]]:
-    """The commands that a mutant is run against, one after the other."""
+    """The commands against which a mutant is run, in their order."""
     if row.result == "gate":
         yield row.killer.split()
     if (root / row.killer.partition("::")[0]).is_file():
@@ -166,18 +166,18 @@ def steps(root: Path, row: pd.Series, module: str, reference: Reference) -> Iter
 
 
 def call(root: Path, kernels: str, words: list[str]) -> tuple[int, str]:
-    """Exit status and output of ``python -m WORDS`` in the clone; from 124 on, or negative, a limit ended it."""
+    """Exit status and output of ``python -m WORDS`` in the clone. From 124 on, or negative, a limit ended it."""
     limits = ["timeout", str(CLOCK), "prlimit", f"--cpu={LIMIT}", f"--data={MEMORY}"]
-    environment = os.environ | arithmetic.environment() | {"NUMBA_CACHE_DIR": kernels}
+    variables = os.environ | environment.variables() | {"NUMBA_CACHE_DIR": kernels}
     with tempfile.TemporaryFile("w+", encoding="utf-8") as output:  # a pipe would wait for what a process leaves behind
         command = [*limits, sys.executable, "-m", *words]
-        done = subprocess.run(command, cwd=root, env=environment, stdout=output, stderr=output)
+        done = subprocess.run(command, cwd=root, env=variables, stdout=output, stderr=output)
         output.seek(0)
         return done.returncode, output.read()
 
 
 def run(root: Path, row: pd.Series, reference: Reference) -> dict[str, str]:
-    """Result of one mutant in the clone ``root``. Raises RuntimeError if what fails does so without the mutant, too."""
+    """Result of one mutant in the clone ``root``. Raises RuntimeError if what fails also does so without the mutant."""
     path, module = root / row.file, row.file.removesuffix(".py").replace("/", ".")
     source = path.read_text(encoding="utf-8") if path.is_file() else ""
     if (text := mutated(source, int(row.line), row.original, row.mutated)) is None:

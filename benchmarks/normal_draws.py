@@ -1,10 +1,10 @@
-"""Nanoseconds per normal draw: the suite's stream beside NumPy's generators, in one run on one core.
+"""Nanoseconds per normal draw: the suite's stream compared with NumPy's generators, in one run on one core.
 
     python -m benchmarks.normal_draws [results/benchmarks/normal_draws.csv]
 
-Lengths are those of releases: a vector of statistics, the gradients of a network of 50 and of 400 hidden units. NumPy's
-draws are scaled in place afterwards, which is what a release needs; ours are scaled as they are made. Times are
-thread-CPU minima over rounds that take the generators in turn; ``ratio`` is over ``privacy.normal.NormalStream``.
+Lengths are those of releases: a vector of statistics, and the gradients of a network of 50 and of 400 hidden units.
+NumPy's draws are scaled in place afterwards, because a release needs that. Ours are scaled as they are made. Times are
+thread-CPU minima over rounds in which the generators alternate. ``ratio`` is over ``privacy.normal.NormalStream``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SCALE = 1.7
 
 
 def generators() -> dict:
-    """Name -> function that fills an array with N(0, SCALE^2)."""
+    """Name -> function that fills an array with draws of N(0, SCALE^2)."""
 
     def numpy_fill(bits):
         rng = np.random.Generator(bits(1))
@@ -43,7 +43,7 @@ def generators() -> dict:
 
 
 def measure() -> list[dict]:
-    """One row a length and generator."""
+    """One row per length and generator."""
     rows = []
     for length in LENGTHS:
         out, repeats, best = np.empty(length), max(1, DRAWS // length), {}

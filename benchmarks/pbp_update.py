@@ -2,7 +2,7 @@
 
     python -m benchmarks.pbp_update [results/benchmarks/pbp_update.csv]
 
-Each time is the least thread-CPU time of ``REPEATS`` short runs. Take the ratio, because absolute times depend on the
+Each time is the smallest thread-CPU time of ``REPEATS`` short runs. Use the ratio, because absolute times depend on the
 machine. ``gflops`` counts the operations of :func:`flops`.
 """
 
@@ -32,9 +32,9 @@ from models.bnn_regression import BNNRegression
 SHAPES = {"wine": (11, 50), "kin8nm": (8, 50), "power": (4, 50), "naval": (16, 50), "protein": (9, 100),
           "year": (90, 100)}  # fmt: skip
 REPEATS = 60
-#: C without limits on the order of sums, for this processor.
+#: compiler options: any order of sums, and code for this processor.
 FLAGS = ("-O3", "-march=native", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math", "-shared", "-fPIC")
-#: a run of all updates, and the parameters that it changes.
+#: a function that runs all updates, and the parameters that it changes.
 Runner = tuple[Callable[[], None], list[np.ndarray]]
 
 
@@ -84,7 +84,7 @@ def library() -> ctypes.CDLL:
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode:
             raise RuntimeError(f"{compiler} failed: {done.stderr.strip().splitlines()[-1]}")
-        made = ctypes.CDLL(str(target))  # stays mapped when the file goes
+        made = ctypes.CDLL(str(target))  # it stays mapped when the file is deleted
     made.sep_epoch.restype = None
     return made
 
@@ -106,12 +106,12 @@ def c_sep(p: Problem, made: ctypes.CDLL) -> Runner:
 
 
 def check_agreement(p: Problem, made: ctypes.CDLL) -> None:
-    """Raise RuntimeError if C does not compute what numba computes, because the times then mean nothing."""
+    """Raise RuntimeError if C does not compute the same as numba, because the times then mean nothing."""
     (ours, a), (theirs, b) = numba_sep(p), c_sep(p, made)
     ours()
     theirs()
     inputs, n2 = p.x.shape[1], p.hidden + 1
-    for q in (a, b):  # what is padding is not compared
+    for q in (a, b):  # padding is not compared
         q[:3] = hl.unpack1(q[0], p.hidden, inputs), hl.unpack1(q[1], p.hidden, inputs), q[2][:n2]
     if not all(np.allclose(a[k], b[k], rtol=1e-6, atol=1e-6) for k in (0, 1, 2, 4)):
         raise RuntimeError("C does not compute the numba kernel's update; the comparison is void")

@@ -2,9 +2,12 @@
 
     python -m benchmarks.plan_run [SCALE]
 
-Each remote job of a cluster pays the first two again. ``start`` is Python with Snakemake, ``parse`` the Snakefile with
-all experiments (``--list-rules``), ``dry run`` the whole plan, every job printed (``-n``). Each row is the least of
-``ROUNDS`` processes, each after one that fills the caches; CPU seconds are those of the process and its children.
+* ``start``: Python with Snakemake.
+* ``parse``: the Snakefile with all experiments (``--list-rules``).
+* ``dry run``: the whole plan with every job printed (``-n``).
+
+Each remote job of a cluster costs the first two again. Each row is the smallest of ``ROUNDS`` processes, after one that
+fills the caches. CPU seconds include those of child processes.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ ROUNDS = 2
 
 
 def cost(command: list[str], folder: Path = ROOT) -> tuple[float, float, str]:
-    """CPU seconds, peak megabytes and standard output of a command that ends well."""
+    """CPU seconds, peak megabytes and standard output of a command that succeeds."""
     with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as run:
         said = run.stdout.read()
         _, status, used = os.wait4(run.pid, 0)
@@ -35,7 +38,7 @@ def jobs_in(said: str) -> int:
 
 
 def measure(scale: str, folder: Path = ROOT, rounds: int = ROUNDS) -> list[tuple[str, float, float]]:
-    """(what, CPU seconds, megabytes) in ``folder``; the last name says how many jobs there are."""
+    """(step, CPU seconds, megabytes) in ``folder``. The name of the last step says how many jobs there are."""
     snakemake = [sys.executable, "-m", "snakemake", "--cores", "1", "--config", f"scale={scale}"]
     commands = {
         "start": [sys.executable, "-c", "import snakemake.cli"],

@@ -4,9 +4,11 @@
     python -m benchmarks.release_posterior --commit     # write benchmarks/reference/release_posterior.csv
 
 A row of the table has one data set of one input, with Laplace noise on the five sums of rows clipped to [-5, 5].
-``moves`` are those of ``evaluation.release_posterior``: with the non-centred ones, or sweeps of rows and parameters
-only. ``ess`` is the smallest rank-normalised bulk effective sample size of the five parameters, of all chains together.
-Sizes below 10 are guesses, because such chains have not converged. ``taken`` is the accepted part of the proposed rows.
+
+* ``moves``: those of ``evaluation.release_posterior`` with the non-centred ones, or only sweeps of rows and parameters.
+* ``ess``: the smallest rank-normalised bulk effective sample size of the five parameters, of all chains together. Sizes
+  below 10 are unreliable, because such chains have not converged.
+* ``taken``: the accepted fraction of the proposed rows.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from models.linear_regression_unknown_noise import LinearRegressionUnknownNoise
 
 EPSILONS, ROWS = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0), 300
 CHAINS, BURN_IN, SWEEPS = 4, 200, 1000
-#: rows and sweeps per chain of the larger tables, and their epsilon.
+#: rows and sweeps per chain of the larger data sets, and their epsilon.
 SIZES, AT = ((1000, SWEEPS), (3000, SWEEPS), (10_000, SWEEPS), (10_000, 10 * SWEEPS)), 1.0
 MODEL = LinearRegressionUnknownNoise(shape=3.0, scale=2.0, precision=1.0)
 INPUTS = release_posterior.InputsPrior()

@@ -1,20 +1,18 @@
-"""Seconds and memory of one fit as the rows grow: private methods, and the same model in scikit-learn.
+"""Seconds and memory of one fit as the number of rows grows: private methods, and the same model in scikit-learn.
 
     python -m benchmarks.rows [results/benchmarks/rows.csv] [--rows 1000 10000 100000 1000000] [--columns 10 100]
                               [--methods NAME ...] [--limit 120]
 
-Synthetic tables with public ranges, inputs and target in [-1, 1] (:func:`made_up`); default settings at epsilon = 1 and
-delta = 1e-5. Every fit has a process of its own, on one thread. scikit-learn's ridge and logistic regression have no
-privacy. The table is written after each fit. A second call with the same file repeats only what failed or has another
-limit. Columns:
+Tables are synthetic with public ranges, and inputs and target in [-1, 1]. Settings are the defaults at epsilon = 1 and
+delta = 1e-5. Every fit has its own process, on one thread. scikit-learn's ridge and logistic regression are not
+private. The table is written after each fit. A second call with the same file repeats only fits that failed or that
+have another limit. Columns:
 
-==========  ============================================================================================
-seconds     CPU seconds of the fit alone
-copies      what the process holds at its peak beyond what it held before the fit, over the table's size; of tables
-            from ``LEAST_MB``, since a megabyte more or less is the allocator's
-ratio       seconds over those of scikit-learn on the same table
-status      ok; given up: not done after ``--limit`` CPU seconds; not supported; failed
-==========  ============================================================================================
+* seconds: CPU seconds of the fit only.
+* copies: peak memory of the process minus its memory before the fit, divided by the size of the table. It is given for
+  tables from ``LEAST_MB``, because the allocator can add or save a megabyte.
+* ratio: seconds divided by those of scikit-learn on the same table.
+* status: "ok", "given up" (not finished after ``--limit`` CPU seconds), "not supported" or "failed".
 """
 
 from __future__ import annotations
@@ -33,7 +31,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from workflow import arithmetic
+from workflow import environment
 
 KINDS = {"regression": "bounded_linear_regression", "classification": "bounded_logistic_regression"}
 MODEL = {"regression": {}, "classification": {"prior_sd": 1.0}}
@@ -45,12 +43,15 @@ COLUMNS = [*KEY, "seconds", "copies", "ratio", "status", "reason"]
 
 
 def held_mb() -> float:
-    """Most memory that this process has held so far."""
+    """Peak memory of this process so far, in megabytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform == "linux" else 1024**2)
 
 
 def private_fit(task: str, name: str, x, y) -> Callable[[], object]:
-    """One fit, its kernels compiled. Raises ValueError with the reason where the method does not take the task."""
+    """A function that does one fit, after its kernels are compiled.
+
+    Raises ValueError, with the reason, if the method does not support the task.
+    """
     import numpy as np
 
     from methods import contract
@@ -73,19 +74,21 @@ def private_fit(task: str, name: str, x, y) -> Callable[[], object]:
         raise ValueError(why)
     method.prepare(whole, settings)
     small, other = of(min(200, len(x)))
-    method.fit(small, settings, other, np.random.default_rng(2))  # imports, and what is compiled at the first fit
+    method.fit(
+        small, settings, other, np.random.default_rng(2)
+    )  # for imports, and kernels that are compiled at the first fit
     return lambda: method.fit(whole, settings, budget, np.random.default_rng(2))
 
 
 def other_fit(task: str, x, y) -> Callable[[], object]:
-    """A fit by scikit-learn."""
+    """A function that does one fit by scikit-learn."""
     from sklearn.linear_model import LogisticRegression, Ridge
 
     return lambda: (Ridge() if task == "regression" else LogisticRegression()).fit(x, y)
 
 
 def one(task: str, name: str, n: int, d: int, limit: float, answer) -> None:
-    """In a process of its own: one fit, and what it took, put into the pipe ``answer``.
+    """Do one fit in its own process and put its cost into the pipe ``answer``.
 
     SIGPROF ends the process when the fit has used ``limit`` CPU seconds of all its threads.
     """
@@ -101,13 +104,13 @@ def one(task: str, name: str, n: int, d: int, limit: float, answer) -> None:
         answer.send({"status": "not supported", "reason": str(error)})
         return
     ballast = np.empty(0)
-    if (free := held_mb() - now_mb()) > 0:  # fill what was held and given back: the peak then tells the fit's part
+    if (free := held_mb() - now_mb()) > 0:  # fill memory that was freed, so the rise of the peak is due to the fit
         ballast = np.ones(int(free * 2**17))
     before, start = held_mb(), time.process_time()
     signal.setitimer(signal.ITIMER_PROF, limit)
     try:
         fit()
-    except Exception as error:  # a benchmark tells what fails; it does not stop there
+    except Exception as error:  # a benchmark reports what fails and continues
         answer.send({"status": "failed", "reason": f"{type(error).__name__}: {error}"})
         return
     signal.setitimer(signal.ITIMER_PROF, 0.0)
@@ -118,7 +121,7 @@ def one(task: str, name: str, n: int, d: int, limit: float, answer) -> None:
 
 
 def now_mb() -> float:
-    """Memory that this process holds now, where the system tells (Linux); else what it has held at most."""
+    """Memory of this process now, in megabytes, if the system reports it (Linux), else its peak."""
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[1])
     except OSError:
@@ -158,7 +161,11 @@ def methods_of(task: str) -> list[str]:
 
 
 def made_up(task: str, n: int, d: int):
-    """x (n, d) uniform on [-1, 1], y (n,) on a line in it with as much noise, or of class 0 and 1 by that."""
+    """A synthetic table: x (n, d) uniform on [-1, 1], and y (n,) a function of x with noise.
+
+    y is the tanh of a linear function of x plus noise of similar size. In classification, it is 1 if that is positive,
+    else 0.
+    """
     import numpy as np
 
     rng = np.random.default_rng(0)
@@ -168,7 +175,10 @@ def made_up(task: str, n: int, d: int):
 
 
 def table(rows: Sequence[int], columns: Sequence[int], wanted: Sequence[str], limit: float, out: Path) -> pd.DataFrame:
-    """Every method on every size, kept in ``out``; what was given up is not tried on more rows. A line of progress."""
+    """Every method on every size, stored in ``out``, with a line of progress per fit.
+
+    A method that was given up is not tried on more rows.
+    """
     kept = pd.read_csv(out, keep_default_na=False).to_dict("records") if out.is_file() else []
     done = {tuple(r[k] for k in KEY): r for r in kept if r["status"] != "failed"}
     todo = [(task, n, d) for task in KINDS for d in columns for n in sorted(rows)]
@@ -191,7 +201,7 @@ def table(rows: Sequence[int], columns: Sequence[int], wanted: Sequence[str], li
 
 
 def written(found: Iterable[dict], out: Path) -> pd.DataFrame:
-    """The table with three digits, which replaces the file ``out`` as a whole."""
+    """Write the table with three digits, replacing the file ``out`` as a whole. Returns it with the ratios."""
     shown = pd.DataFrame(found, columns=COLUMNS)
     for name in ("seconds", "copies", "ratio"):
         shown[name] = [f"{float(v):.3g}" if v != "" else "" for v in shown[name]]
@@ -210,7 +220,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--methods", nargs="+", default=[], help="only these, and scikit-learn")
     parser.add_argument("--limit", type=float, default=120.0, help="CPU seconds after which a fit is given up")
     args = parser.parse_args(argv)
-    os.environ.update(arithmetic.environment())
+    os.environ.update(environment.variables())
     found = table(args.rows, args.columns, args.methods, args.limit, args.out)
     print(found.drop(columns="reason").to_string(index=False))
 

@@ -1,4 +1,4 @@
-"""Every method on the same real data at the same budget; laid out as a paper is, with nothing published to compare."""
+"""Every method on the same real data at the same budget, laid out like a paper without published numbers."""
 
 from workflow.papers import Extra, Paper
 
@@ -11,7 +11,7 @@ PAPER = Paper(
     extra=(
         # coverage of the exact posterior of linear regression, and of one too narrow or too wide
         Extra(("common_controls.csv",), "common_tasks.controls:tables"),
-        # noise-aware methods beside the exact posterior of their release
+        # noise-aware methods compared with the exact posterior of their release
         Extra(
             ("common_noise_aware.csv",),
             "common_tasks.noise_aware:tables",

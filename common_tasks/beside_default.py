@@ -64,7 +64,7 @@ def tuned_table(families: Sequence[Family], scale: str) -> tuple[Table, pd.DataF
         count[r["compared"]] += 1
     counted = ", ".join(f"{words} in {n}" for words, n in count.items())
     notes = (
-        "As many settings of every method were tried on synthetic rows of the data set's shape (workflow/tuning.py). "
+        "As many settings of every method were tried on synthetic rows of the data set's shape. "
         "The table has the best one if it gained enough there. If none did, the default was chosen, and is in the "
         "tuned columns of the tables of scores. Tuned settings are compared with the default on the real data, by 95 % "
         f"intervals about the distribution of the data, one per comparison: {counted}.",

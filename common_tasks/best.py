@@ -1,23 +1,28 @@
-"""Which private method is best on the next table: a hierarchical model of methods and tables, and what follows from it.
+"""Which private method is best on the next table: a hierarchical model of methods and tables, and its winner.
 
 The score of a method on a table is ``(score - trivial) / (exact - trivial)``, by the log-likelihood of test rows.
-Trivial is the training mean, exact the reference without privacy. A split below 0 counts as 0, because nobody has to
-publish a fit that is worse than the training mean. The shortfall of a score from 1 is compared on a log scale,
-between ``TIE`` and ``1 - TIE``:
+Trivial is the training mean, exact the non-private reference. A split below 0 counts as 0, because nobody has to
+publish a fit that is worse than the training mean. The shortfall of a score from 1 is compared on a log scale, between
+``TIE`` and ``1 - TIE``:
 
     z[m, t] = b[m] + a[t] + sigma e[m, t],     e Student-t with ``NU`` degrees of freedom,
     log(1 - score[m, t]) ~ N(z[m, t], s[m, t]^2),   s the standard error over splits and privacy noise.
 
-Priors: b ~ N(mu, tau_b^2), a ~ N(0, tau_a^2), mu ~ N(-1, 2^2), half-Cauchy(1) for the three standard deviations. A
-shortfall below ``TIE`` or above ``1 - TIE`` only says that z lies beyond that end. A missing score says nothing. On a
-table that was looked at while the method was designed (``LeakKind.TUNED``) its score counts as missing, also if the
-target is cut into two classes. A fit that fails or diverges has score 0, because the training mean can be published in
-its place.
+The priors are b ~ N(mu, tau_b^2), a ~ N(0, tau_a^2), mu ~ N(-1, 2^2), and half-Cauchy(1) for the three standard
+deviations. These scores are treated specially:
 
-A method is best on a table if no other score is more than ``TIE`` higher, so that several can be. The winner is the
-method with the highest probability of being best on the next table: a new a[t] and new e[m, t] for every method. Its
-expected regret is the mean distance to the highest score on that table. The posterior is drawn by four chains of a
-Gibbs sampler, with Metropolis steps for b and a that leave z out. Every fit is repeated with each table left out.
+* A shortfall below ``TIE`` or above ``1 - TIE`` only says that z lies beyond that end.
+* A missing score says nothing.
+* The score on a table that was looked at while the method was designed (``LeakKind.TUNED``) counts as missing, even if
+  the target is cut into two classes.
+* A fit that fails or diverges has score 0, because the training mean can be published in its place.
+
+A method is best on a table if no other score is more than ``TIE`` higher, so several can be best. The winner is the
+method with the highest probability of being best on the next table. That table has a new a[t], and a new e[m, t] for
+every method. The expected regret of a method is its mean distance to the highest score on that table.
+
+Four chains of a Gibbs sampler draw the posterior, with Metropolis steps for b and a that integrate z out. Every fit is
+repeated with each table left out.
 """
 
 from __future__ import annotations
@@ -41,23 +46,23 @@ from methods import contract
 from methods.contract import LeakKind
 
 HERE = Path(__file__).parent
-#: the committed table of posteriors and its columns; those with numbers that are not counts.
+#: the committed table of posteriors, its columns, and those of its columns with numbers that are not counts.
 NAME = "common_best.csv"
 COLUMNS = (
     *("task", "epsilon", "without", "tables", "method", "settings", "scored", "probability", "regret", "score"),
     *("mean", "there", "rhat", "ess"),
 )
 NUMBERS = ("probability", "regret", "score", "mean", "there", "rhat")
-#: fewer tables give no general advice.
+#: smallest number of tables for general advice.
 FEWEST_TABLES = 5
 CHAINS, WARM_UP, KEPT = 4, 1000, 3000
-#: methods whose probability is as near to the highest are first together: the sampler's error is about a third of it.
+#: methods whose probability is within this of the highest share the first place. The sampler's error is a third of it.
 NEAR = 0.02
 #: degrees of freedom of the residuals.
 NU = 4.0
 #: scale of the half-Cauchy priors; mean and standard deviation of mu.
 PRIOR_SCALE, PRIOR_MEAN, PRIOR_SD = 1.0, -1.0, 2.0
-#: scores that are as near to each other, to the training mean or to the reference are the same.
+#: distance within which scores are equal to each other, to the training mean or to the reference.
 TIE = 0.01
 #: the normal quantile of a 95 % interval.
 _NORMAL = 1.959964
@@ -70,12 +75,13 @@ class Scores:
     Parameters
     ----------
     methods : names, followed by a comma and a label if there is one.
-    arms : method -> its arm: tuned, unless its mean over the tables is below that of the default settings.
+    arms : method -> its arm, the tuned one unless its mean over the tables is below that of the default settings.
     settings : method -> "tuned" or "default".
     sets, splits : data set and split of each table. The split is "" if a table is a data set with all its splits.
-    scaled : whether 0 is the training mean and 1 the reference. Otherwise ``y`` is in the metric's own unit.
-    y, s, n : (methods, tables), score, its standard error and the number of splits, NaN if missing.
-    seen : (methods, tables), was the table looked at while the method was designed?
+    scaled : whether 0 is the training mean and 1 the reference.
+    y, s, n : (methods, tables), score, its standard error and the number of splits, NaN if missing. Without ``scaled``,
+        ``y`` is in the metric's own unit.
+    seen : (methods, tables), whether the table was looked at while the method was designed.
     why : (method, data set) -> reason why a score is missing.
     """
 
@@ -93,7 +99,7 @@ class Scores:
 
     @property
     def counted(self) -> np.ndarray:
-        """Scores that the model reads, (methods, tables), NaN for all others."""
+        """Scores (methods, tables) that the model reads, NaN for all others."""
         return np.where(self.seen, np.nan, self.y)
 
     @property
@@ -102,11 +108,11 @@ class Scores:
 
     @property
     def named(self) -> list[str]:
-        """The data sets, each once."""
+        """The data sets, each one once."""
         return list(dict.fromkeys(self.sets))
 
     def on(self, method: str, dataset: str) -> tuple[float, float]:
-        """Mean score over the tables of a data set and its standard error; NaN without a score."""
+        """Mean score over the tables of a data set and its standard error, NaN without a score."""
         i, here = self.methods.index(method), np.array([d == dataset for d in self.sets])
         y = self.y[i, here & np.isfinite(self.y[i])]
         if len(y) < 2:
@@ -119,9 +125,10 @@ class Scores:
 class Posterior:
     """Draws of several fits.
 
-    ``b`` (fits, chains, draws, methods): mean log shortfall less that of all methods; ``spread`` (fits, chains, draws,
-    3): sigma, tau_a, tau_b. On the next table, (fits, methods): ``probability`` of being best, expected ``regret`` and
-    ``score``.
+    * ``b``: (fits, chains, draws, methods), mean log shortfall minus that of all methods.
+    * ``spread``: (fits, chains, draws, 3), sigma, tau_a and tau_b.
+    * ``probability``, ``regret``, ``score``: (fits, methods), probability of being best on the next table, expected
+      regret and expected score there.
     """
 
     b: np.ndarray
@@ -138,7 +145,7 @@ def sample(
 
     Parameters
     ----------
-    y, s : (methods, tables) or (fits, methods, tables), scores and standard errors; not read if unseen.
+    y, s : (methods, tables) or (fits, methods, tables), scores and standard errors. Unseen ones are not read.
     seen : (fits, methods, tables), the scores that each fit reads.
 
     Raises ValueError if a fit sees no score.
@@ -161,7 +168,7 @@ def sample(
     short = np.where(mask, 1 - each_chain(np.nan_to_num(y)), 0.5)
     noise = np.where(mask, each_chain(np.nan_to_num(s)), 1.0) / short.clip(TIE)
     low, high = mask & (short <= TIE), mask & (short >= 1 - TIE)
-    # a score on one split has no standard error: sigma holds its noise
+    # a score on one split has no standard error, so sigma includes its noise
     as_it_is = mask & ~low & ~high & (noise <= 0)
     ends_at = np.flatnonzero(low | high)
     side = np.where(low.take(ends_at), 1.0, -1.0)
@@ -183,7 +190,7 @@ def sample(
         return mean / precision + rng.standard_normal(precision.shape) / np.sqrt(precision)
 
     def variance(previous: np.ndarray, k: int, n: np.ndarray | int, squares: np.ndarray) -> np.ndarray:
-        """Half-Cauchy prior of the standard deviation, as a mixture of inverse gammas (Makalic and Schmidt 2016)."""
+        """A draw of a variance with half-Cauchy prior on its root, as a mixture (Makalic and Schmidt 2016)."""
         aux[k] = (1 / previous + 1 / PRIOR_SCALE**2) / rng.standard_gamma(1.0, many)
         shape = np.broadcast_to((n + 1) / 2, many)
         return (1 / aux[k] + squares / 2) / rng.standard_gamma(shape)
@@ -191,7 +198,7 @@ def sample(
     between, spare = mask & ~low & ~high, np.where(as_it_is, 0.0, noise)
 
     def likelihood(b: np.ndarray, a: np.ndarray) -> np.ndarray:
-        """Log-likelihood of each score without its z, (chains, methods, tables), up to what b and a leave as it is.
+        """Log-likelihood (chains, methods, tables) of each score with z integrated out, up to terms without b and a.
 
         It reads ``twice`` and ``root`` of the step.
         """
@@ -208,7 +215,7 @@ def sample(
         v = wide(s2) / w
         twice, root = 2 * (v + spare), np.sqrt(v.take(ends_at))
         now = likelihood(b, a)
-        # b of a method and a of a table with scores at an end hardly move if z is given
+        # given z, b of a method and a of a table with scores at an end hardly move
         for which in (2, 1):
             old, prior, spread = (b, mu[:, None], tb2[:, None]) if which == 2 else (a, 0.0, ta2[:, None])
             new = old + moved(old.shape)
@@ -220,7 +227,7 @@ def sample(
         centre = b[:, :, None] + a[:, None, :]
         z = normal(centre / v + x_over, 1 / v + one_over)
         z = np.where(as_it_is, x, z)
-        # beyond an end: a truncated normal by its distribution function, on the log scale
+        # beyond an end, z is a truncated normal, drawn by its distribution function on the log scale
         inside = now.take(ends_at) - rng.standard_exponential(len(side))
         z.put(ends_at, centre.take(ends_at) + side * root * ndtri_exp(inside))
         w = rng.standard_gamma((NU + 1) / 2, mask.shape) / ((NU + (z - centre) ** 2 / wide(s2)) / 2)
@@ -230,7 +237,7 @@ def sample(
                    weight.sum(axis=2) + 1 / tb2[:, None])  # fmt: skip
         a = normal((weight * (z - b[:, :, None])).sum(axis=1), weight.sum(axis=1) + 1 / ta2[:, None])
         mu = normal(b.sum(axis=1) / tb2 + PRIOR_MEAN / PRIOR_SD**2, count / tb2 + 1 / PRIOR_SD**2)
-        # what moves from all a to all b leaves every score as it is
+        # adding a number to all b and subtracting it from all a changes no score
         c = normal(a.sum(axis=1) / ta2 + (PRIOR_MEAN - mu) / PRIOR_SD**2, tables / ta2 + 1 / PRIOR_SD**2)
         a, b, mu = a - c[:, None], b + c[:, None], mu + c
         squares = (weight * (z - b[:, :, None] - a[:, None, :]) ** 2).sum(axis=(1, 2)) * s2
@@ -258,9 +265,10 @@ def sample(
 class About:
     """The origin of the tables, and words for the sentences.
 
-    ``fresh`` means that every split is a table of its own, drawn anew. ``reference`` is the method that is 1 on the
-    scale, or "" for that of the kind of model. ``tuning`` is a sentence on the settings, ``limits`` one on what cannot
-    be known.
+    * ``fresh``: whether every split is a new table, drawn independently.
+    * ``reference``: the method that is 1 on the scale, or "" for that of the kind of model.
+    * ``tuning``: a sentence on the settings.
+    * ``limits``: a sentence on what cannot be known.
     """
 
     fresh: bool = False
@@ -271,11 +279,12 @@ class About:
 
 @dataclass(frozen=True)
 class Winner:
-    """The answer to "which method" for one task and epsilon.
+    """The winner of one task at one epsilon.
 
-    ``methods``: first on the next table, all within ``NEAR`` of the highest probability. ``without``: data set that is
-    left out -> methods that are first then, only if none of ``methods`` is. ``probability``, ``regret``: of the first
-    method. ``why``: reason why there is no general advice; then nothing else is given.
+    * ``methods``: first on the next table, all within ``NEAR`` of the highest probability.
+    * ``without``: data set that is left out -> methods that are then first, only if none of ``methods`` is.
+    * ``probability``, ``regret``: of the first method.
+    * ``why``: reason why there is no general advice. All other fields are then empty.
     """
 
     methods: tuple[str, ...] = ()
@@ -287,18 +296,18 @@ class Winner:
 
     @property
     def stable(self) -> bool:
-        """Is one of the methods still first when any one data set is left out?"""
+        """Whether one of the methods is still first when any one data set is left out."""
         return bool(self.methods) and not self.without
 
     @property
     def every(self) -> tuple[str, ...]:
-        """The set of winners: first with all data sets, or without one of them."""
+        """The set of methods that are first with all data sets, or without one of them."""
         return tuple(dict.fromkeys([*self.methods, *(m for found in self.without.values() for m in found)]))
 
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """Scores of one task at one epsilon with the posterior, a row per method and data set left out (``COLUMNS``)."""
+    """Scores of one task at one epsilon, and posteriors by method and data set left out (``COLUMNS``)."""
 
     scores: Scores
     frame: pd.DataFrame
@@ -306,7 +315,7 @@ class Fitted:
 
 
 def winner(frame: pd.DataFrame) -> Winner:
-    """The winner by the rows of one task and epsilon of the table of posteriors. Every page uses this function."""
+    """The winner, from the rows of one task and epsilon of the table of posteriors. Every page uses this function."""
     first: dict[str, tuple[str, ...]] = {}
     for without, rows in frame.groupby("without", sort=False):
         rows = rows.sort_values("probability", ascending=False, kind="stable")
@@ -324,7 +333,7 @@ def committed() -> pd.DataFrame:
 
 
 def table(families: Sequence[Family]) -> pd.DataFrame:
-    """Posteriors of all tasks with general advice, columns ``COLUMNS``; experiments of one task are taken together."""
+    """Posteriors of all tasks with general advice, columns ``COLUMNS``. Experiments of one task are combined."""
     every = [(f, epsilon, scores_of(f, epsilon, About())) for f, _ in tasks(families) for epsilon in f.epsilons]
     found = [_posterior(*each) for each in every if not _no_advice(each[0], each[2], About())]
     return pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=COLUMNS)
@@ -332,7 +341,7 @@ def table(families: Sequence[Family]) -> pd.DataFrame:
 
 @cache
 def fit(family: Family, epsilon: str, about: About | None = None) -> Fitted:
-    """Scores, posterior and winner of one task at one epsilon; an empty frame if there is no general advice.
+    """Scores, posterior and winner of one task at one epsilon. The frame is empty if there is no general advice.
 
     If the scores are the committed ones, the posterior is read from the committed table.
     """
@@ -347,7 +356,7 @@ def fit(family: Family, epsilon: str, about: About | None = None) -> Fitted:
 
 
 def _committed_of(family: Family, epsilon: str, scores: Scores) -> pd.DataFrame | None:
-    """The committed rows of one task and epsilon, if they are of these scores: each score is in them, to its digits."""
+    """The committed rows of one task and epsilon, if they belong to these scores to all digits."""
     if not (HERE / "reference" / NAME).is_file():
         return None
     frame = committed()
@@ -363,7 +372,7 @@ def _committed_of(family: Family, epsilon: str, scores: Scores) -> pd.DataFrame 
 
 
 def _posterior(family: Family, epsilon: str, scores: Scores) -> pd.DataFrame:
-    """Fits with all data sets and without each; columns ``COLUMNS``."""
+    """Fits with all data sets and without each of them, columns ``COLUMNS``."""
     rated = [i for i in range(len(scores.methods)) if np.isfinite(scores.counted[i]).any()]
     y, s = scores.counted[rated], scores.s[rated]
     seen = np.isfinite(y)
@@ -424,7 +433,7 @@ def convergence(draws: np.ndarray) -> tuple[float, float]:
 
 
 def scores_of(family: Family, epsilon: str, about: About) -> Scores:
-    """Scores of all private methods of a task at one epsilon; on the metric's own scale if no data set has ends."""
+    """Scores of all private methods of a task at one epsilon, in the metric's own unit if no data set has ends."""
     metric = metric_of(family)
     sign = 1.0 if higher(metric) else -1.0
     scale = {d: ends(family, d, about) for d in family.datasets}
@@ -493,13 +502,13 @@ def scores_of(family: Family, epsilon: str, about: About) -> Scores:
 
 
 def _one_per_file(sets: Sequence[str]) -> list[str]:
-    """The data sets without those that have the raw files of an earlier one: their rows would count twice."""
+    """The data sets without those that share raw files with an earlier one. Their rows would count twice."""
     first = {get(d).folder or d: d for d in reversed(sets)}
     return [d for d in sets if first[get(d).folder or d] == d]
 
 
 def _lost(family: Family) -> dict[tuple[str, ...], set[str]]:
-    """(data set, method, setting) -> splits on which the fit failed or diverged; a refusal is none."""
+    """(data set, method, setting) -> splits on which the fit failed or diverged. A refusal does not count."""
     rows = family.scores
     rows = rows[rows["status"].isin(["failed", "diverged"]) & (rows["split"] != "")]
     rows = rows[~rows["reason"].str.startswith(REFUSALS)]
@@ -507,16 +516,17 @@ def _lost(family: Family) -> dict[tuple[str, ...], set[str]]:
 
 
 def _splits(family: Family, dataset: str, scale: tuple[Arm | None, Arm | None, str]) -> list[str]:
-    """Splits on which both ends have a score."""
+    """Splits on which both methods at the ends of the scale have a score."""
     metric = metric_of(family)
     one = [family.values.get((dataset, a, metric), {}) for a in scale[:2] if a is not None]
     return [k for k in one[0] if all(k in v for v in one)] if one else [""]
 
 
 def looked_at(method: str, kind: str, dataset: str) -> bool:
-    """Was this data set looked at while the method was designed?
+    """Whether this data set was looked at while the method was designed.
 
-    A table that is cut (``datasets.cut``) was, if a leak of the method for any kind of model names the whole table.
+    A table whose target is cut (``datasets.cut``) counts as looked at if a leak of the method, for any kind of model,
+    names the whole table.
     """
     found = adapter(method, kind)
     if found is not None and any(e.kind is LeakKind.TUNED and e.applies(dataset, kind) for e in found.leaks):
@@ -528,12 +538,12 @@ def looked_at(method: str, kind: str, dataset: str) -> bool:
 
 
 def metric_of(family: Family) -> str:
-    """The log-likelihood, which every task has; else the last metric that is compared."""
+    """The log-likelihood, which every task has, or else the last metric that is compared."""
     return family.metrics[-1]
 
 
 def ends(family: Family, dataset: str, about: About) -> tuple[Arm | None, Arm | None, str]:
-    """(what is 0, what is 1, "") of the scale on a data set, or why it has none (``common_tasks.comparisons.ends``)."""
+    """(method at 0, method at 1, "") of the scale on a data set, or why it has none (``comparisons.ends``)."""
     metric = metric_of(family)
     if not about.fresh and not about.reference:
         return compare.ends(family, dataset, metric)
@@ -553,7 +563,7 @@ def ends(family: Family, dataset: str, about: About) -> tuple[Arm | None, Arm | 
 def error_of(sd: float, n: int) -> float:
     """Standard error of a mean of n splits, 0 for one split.
 
-    Few splits estimate a spread badly: 1.96 of it are half of the t interval.
+    It is scaled for few splits, which estimate a spread badly. So 1.96 of it are half of the t interval.
     """
     return _student(n - 1) / _NORMAL * sd / math.sqrt(n) if n > 1 else 0.0
 

@@ -24,14 +24,14 @@ from evaluation.paired import RATIO_90_10, THESE_ROWS, Difference, better_by
 
 ALPHA = 0.05
 Column = tuple[str, bool]
-#: one difference with both intervals: about the distribution of the data, and about the given rows.
+#: one difference with two intervals, about the distribution of the data and about the given rows.
 Both = tuple[Difference, Difference]
 
 
 def competitors(family: Family, column: Column) -> list[Arm]:
     """Private arms of one column: Bayesian methods and baselines at the same epsilon.
 
-    A tuned column holds every private method. A method without tuned settings has its default there
+    A tuned column has every private method. A method without tuned settings has its default there
     (``Family.defaults``).
     """
     return family.of(PRIVATE, PRIVATE_YARDSTICK, column=column)
@@ -42,13 +42,13 @@ def _ahead(d: Difference | None) -> bool:
 
 
 def reference(family: Family, dataset: str, metric: str) -> Arm | None:
-    """The first reference without privacy and with default settings that has a score."""
+    """The first non-private reference with default settings that has a score."""
     arms = (a for a in family.of(REFERENCE, column=("", False)) if (dataset, a, metric) in family.values)
     return next(arms, None)
 
 
 def gap(family: Family, dataset: str, metric: str, a: Arm, b: Arm, ratio: float = RATIO_90_10) -> Difference | None:
-    """How much a is better than b, with an interval of level 1 - ALPHA; None with fewer than two common splits."""
+    """How much a is better than b, with an interval of level 1 - ALPHA. None with fewer than two common splits."""
     d = better_by(family.values[dataset, a, metric], family.values[dataset, b, metric], higher(metric), ALPHA, ratio)
     return d if d is not None and d.n > 1 else None
 
@@ -60,9 +60,9 @@ def both_gaps(family: Family, dataset: str, metric: str, a: Arm, b: Arm) -> Both
 
 
 def zero(family: Family) -> Arm | None:
-    """The method at 0 on the scale of scores: the baseline that looks at no input.
+    """The method at 0 on the scale of scores.
 
-    In a family without one, it is the only baseline without privacy.
+    It is the baseline that uses no input, or else the only non-private baseline.
     """
     free = [a for a in family.of(FREE_YARDSTICK) if not a.tuned]
     starts = [a for a in free if trivial(a, family.kind)] or free

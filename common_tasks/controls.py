@@ -2,12 +2,13 @@
 
     python -m workflow.extra common_tasks common_controls.csv
 
-Data sets are simulated from prior and likelihood of ``models.bounded`` (rows uniform on [-1, 1]), so the exact
-posterior covers the true parameter at every level. Its standard deviations are then multiplied by a factor. Each row
-has a level and a factor. It gives the share of data sets whose true weight lies in the central interval, the binomial
-interval of that share for an honest posterior, and whether the share is inside. One weight per data set is used, so
-that they are independent. The mean over data sets of the two distances to the exact posterior is given, too. No data is
-needed.
+Data sets are simulated from prior and likelihood of ``models.bounded``, with rows uniform on [-1, 1]. So the exact
+posterior covers the true parameter at every level. Its standard deviations are then multiplied by a factor.
+
+Each row has a level and a factor. It gives the share of data sets whose true weight lies in the central interval, the
+binomial interval of that share for a calibrated posterior, and whether the share is inside. One weight per data set is
+used, so the weights are independent. The mean over data sets of the two distances to the exact posterior is given, too.
+No data is needed.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from workflow.extra import Request, text_of
 
 WIDTHS = (0.5, 1.0, 2.0)
 SETS, ROWS, INPUTS = 1000, 200, 5
-#: probability that an honest posterior lies outside at one level.
+#: probability that a calibrated posterior lies outside at one level.
 ALPHA = 0.01
 COLUMNS = (
     *("width", "level", "share", "low", "high", "inside", "sets"),
@@ -33,7 +34,7 @@ def simulate(sets: int, rng: np.random.Generator) -> tuple[np.ndarray, list[Mome
     """True weight (sets,), as its distance from the posterior mean in posterior sds, and moments of each posterior.
 
     The weight is that of input 0. Its posterior is Student-t. The two distribution functions map the distance to that
-    of a normal distribution, so that one interval serves all data sets.
+    of a normal distribution, so one interval serves all data sets.
     """
     from scipy.stats import norm, t
 

@@ -24,7 +24,7 @@ from evaluation.metrics import METRICS
 from reports import palette, style
 from reports.figure import Figure, half_width
 
-#: background of text that lies on lines.
+#: background of text that is drawn over lines.
 PLATE = {"facecolor": "white", "alpha": 0.8, "edgecolor": "none", "pad": 0.6}
 #: the axis extends beyond the worst baseline by this share of its distance from the best score, ...
 BEYOND = 0.6
@@ -55,7 +55,7 @@ def build(folder: Path, families: Sequence[Family], sizes: pd.DataFrame, extra: 
 
 
 def points(family: Family, metric: str) -> pd.DataFrame:
-    """One row per data set and arm with a score: mean, sd, n, half of the 95 % interval of the mean."""
+    """One row per data set and arm with a score: mean, sd, n, and half width of the 95 % interval of the mean."""
     rows = []
     for (dataset, arm, m), r in family.summary.items():
         if m == metric and arm in family.arms:
@@ -141,7 +141,7 @@ def _panel(ax: Any, here: pd.DataFrame, metric: str, handles: dict[str, Any], me
         line = line.sort_values("at")
         at = line["at"] * 1.05 ** (k - (len(lines) - 1) / 2)  # side by side
         kind = look[method].line(variant=before.get(method, 0)) | {"linewidth": 1.0}
-        before[method] = 1  # a second line of it has another setting
+        before[method] = 1  # a second line of a method has another setting
         words += {BARE: " (no guarantee)", PRIVATE_YARDSTICK: " (baseline)"}.get(group, "")
         methods[words] = method
         bars = line["half_width"].where(line["mean"].between(low, high)).fillna(0.0)
@@ -209,8 +209,7 @@ def coverage(folder: Path, family: Family, sizes: pd.DataFrame) -> Figure | None
 
 
 def held_out(n: int) -> int:
-    """Test rows of a 90/10 split of n rows by the literature's rule
-    (``datasets.protocols.splits.literature``)."""
+    """Number of test rows in a 90/10 split of n rows (``datasets.protocols.splits.literature``)."""
     return n - (18 * n + 10) // 20
 
 
@@ -231,9 +230,9 @@ def _coverage_panel(ax: Any, family: Family, here: pd.DataFrame, order: list[str
 
 
 def reliability(folder: Path, family: Family, table: pd.DataFrame) -> Figure | None:
-    """Share of correct labels against confidence: a row of panels per data set, a panel per epsilon.
+    """Share of correct labels against confidence: one row of panels per data set, one panel per epsilon.
 
-    ``table``: from ``common_tasks.reliability``; None for a family without rows there.
+    ``table``: from ``common_tasks.reliability``. None for a family without rows there.
     """
     name = f"common_{family.task}_reliability"
     cells = set(family.scores["cell"])

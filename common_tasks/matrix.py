@@ -1,4 +1,4 @@
-"""Every method of the suite and every common task: whether it runs, and if not, why."""
+"""Every method of the suite and every common task: whether the method runs, and if not, why."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from models.kind import kind as kind_of
 from reports.blocks import Block, Entry, Footnotes, Table, entry
 from reports.tables import SCALE_BANNERS
 
-#: number of rows of the synthetic task on which a method is asked whether it fits.
+#: number of rows of the synthetic task with which each method is asked whether it fits.
 _ROWS = 20
 _UNRANKED = "it claims an epsilon that its ledger does not bear out, and is compared with no other method"
 
@@ -36,7 +36,7 @@ def reason_of(method: str, kind: str) -> str:
 
 
 def matrix_table(families: Sequence[Family], scale: str) -> tuple[Table, pd.DataFrame]:
-    """Rows: every method of ``methods/`` and of every kind, and those of the scores; columns: the families."""
+    """A table with one row per method of ``methods/`` and of the scores, and one column per family."""
     from methods import contract
 
     known = {*contract.names(), *(n for f in families for n in contract.names(f.kind))}
@@ -73,7 +73,7 @@ def _title(method: str, families: Sequence[Family]) -> str:
 
 
 def _entry(family: Family, method: str) -> tuple[list[str], str]:
-    """(lines, reason): the status with its reason, or why the method does not run. Never empty."""
+    """(lines, reason): the status with its reason, or why the method does not run. It is never empty."""
     arms = [a for a in family.arms if a.method == method]
     statuses = [_status(family, a) for a in arms]
     reason = next((r for s, r in statuses if s != "ok" and r), "")

@@ -1,13 +1,17 @@
-"""Which noise-aware method has the right distribution at which n times epsilon?
+"""Noise-aware methods compared with the exact posterior of their release, by n times epsilon.
 
     python -m workflow.extra common_tasks common_noise_aware.csv
 
-Truths are drawn from the prior of small models and rows from the truth. A method releases noisy statistics of the rows
-once, and its posterior is compared with the exact posterior **of that release**: by summation over the hidden count
-(beta_bernoulli, dirichlet_categorical), by the characteristic function of the hidden sum (gamma_exponential), by
-:mod:`evaluation.release_posterior` (linear regression). NA-DPVI releases a trace, for which no exact posterior is
-computed, so it has coverage and width only. A naive posterior is the conjugate update with the released statistics,
-taken for those of the rows. Rows about DP-PF are made from the committed runs and exact posteriors of its paper.
+Truths are drawn from the prior of small models, and rows from the truth. A method releases noisy statistics of the rows
+once. Its posterior is compared with the exact posterior **of that release**, which is computed in these ways:
+
+* beta_bernoulli and dirichlet_categorical: by summation over the hidden count.
+* gamma_exponential: by the characteristic function of the hidden sum.
+* linear regression: by :mod:`evaluation.release_posterior`.
+
+NA-DPVI releases a trace, for which no exact posterior is computed. So it has only coverage and width. A naive posterior
+is the conjugate update that takes the released statistics for those of the rows. Rows about DP-PF are made from the
+committed runs and exact posteriors of its paper.
 """
 
 from __future__ import annotations
@@ -37,16 +41,21 @@ from workflow.extra import Request, kept, text_of
 from workflow.imports import code_hash
 
 NAME = "common_noise_aware.csv"
-#: ``ratio``: geometric mean over data sets of posterior sd over exact sd; ``z``: root mean square of the difference of
-#: the means in exact sd; ``z_error``: the part of it that the exact chains' Monte Carlo error makes; ``coverage``:
-#: share of the true values in the central 95 % interval; ``width``, ``exact_width``: mean sd over the prior's sd;
-#: ``_low`` and ``_high``: 95 % interval; ``without``: data sets on which the method has no posterior.
+#: columns of the table.
+#:
+#: * ``ratio``: geometric mean over data sets of posterior sd over exact sd.
+#: * ``z``: root mean square of the difference of the means in exact sd. ``z_error``: the part of it that is due to the
+#:   Monte Carlo error of the exact chains.
+#: * ``coverage``: share of the true values in the central 95 % interval.
+#: * ``width``, ``exact_width``: mean sd over the prior's sd.
+#: * ``_low``, ``_high``: 95 % interval.
+#: * ``without``: number of data sets on which the method has no posterior.
 COLUMNS = (
     *("model", "quantity", "method", "n", "epsilon", "n_epsilon", "sets", "without"),
     *("ratio", "ratio_low", "ratio_high", "z", "z_low", "z_high", "z_error"),
     *("coverage", "coverage_low", "coverage_high", "width", "exact_width", "word"),
 )
-#: what counts as the same distribution: sd within this factor, means within this part of an exact sd.
+#: tolerances of the same distribution: sd within this factor, means within this fraction of an exact sd.
 SAME_RATIO, SAME_Z = 1.1, 0.2
 FAMILIES = ("beta_bernoulli", "dirichlet_categorical", "gamma_exponential")
 ONE, TEN = "linear_regression_1d", "linear_regression_10d"
@@ -57,9 +66,9 @@ B_S_2019, B_S_2019_AUTHORS = "bernstein_sheldon_2019_corrected", "bernstein_shel
 NA_DPVI = "na_dpvi"
 BESIDE = (B_S_2018, B_S_2019)
 SIZES, EPSILONS = (10, 100, 1000, 5000), (0.1, 1.0)
-#: data sets by model; the smaller numbers are for time.
+#: number of data sets by model, smaller if a fit takes long.
 SETS = {**dict.fromkeys(FAMILIES, 100), ONE: 20, TEN: 12}
-#: draws of a method's posterior; chains, burn-in and sweeps of the exact one.
+#: number of draws of a method's posterior, and of chains, burn-in and sweeps of the exact one.
 DRAWS = 4000
 CHAINS = {ONE: (2, 300, 900), TEN: (2, 300, 700)}
 PUBLISHED_ROWS = 5000
@@ -67,7 +76,7 @@ RESAMPLED = 2000
 
 
 class Moments(NamedTuple):
-    """Mean and sd of each quantity, (k,); ``error``: standard error of the mean by two chains, (k,) or 0."""
+    """Mean and sd of each quantity, (k,). ``error``: standard error of the mean by two chains, (k,) or 0."""
 
     mean: np.ndarray
     sd: np.ndarray
@@ -75,7 +84,7 @@ class Moments(NamedTuple):
 
 
 class Heard(Listener):
-    """Keeps what the budget of an ordinary fit releases. A trace, which is made in one call, is not kept."""
+    """A listener that keeps the releases of an ordinary fit, except a trace that is released in one call."""
 
     released: np.ndarray | None = None
 
@@ -96,7 +105,7 @@ def quantities(name: str) -> tuple[str, ...]:
 
 
 def natural(name: str, theta: np.ndarray) -> np.ndarray:
-    """Draws of theta (m, D) -> of the quantities (m, k)."""
+    """Draws of the quantities (m, k), from draws of theta (m, D)."""
     if name in INPUTS:
         return np.column_stack([theta[:, 0], softplus(theta[:, -1])])
     if name == "gamma_exponential":
@@ -122,7 +131,7 @@ def simulated(name: str, n: int, k: int) -> tuple[Task, np.ndarray]:
 
 
 def of_weights(log_weight: np.ndarray, mean: np.ndarray, second: np.ndarray) -> Moments:
-    """Moments of a mixture with these log weights, means and second moments of the parts."""
+    """Moments of a mixture, given the log weights, means and second moments of its parts."""
     w = np.exp(log_weight - log_weight.max())
     w /= w.sum()
     m = float((w * mean).sum())
@@ -130,10 +139,10 @@ def of_weights(log_weight: np.ndarray, mean: np.ndarray, second: np.ndarray) -> 
 
 
 def counts(prior: np.ndarray, z: np.ndarray, b: float, n: int, reach: float = 20.0) -> tuple[np.ndarray, np.ndarray]:
-    """Possible counts of the first category, and the log-weights of all possible counts of that grid, given noisy
-    counts of all but the last category, (1,) or (2,); Dirichlet prior.
+    """Possible counts of the first category, and log weights of all possible counts of the grid, given noisy counts.
 
-    Counts farther than ``reach`` noise scales from what was released are left out; none is while n is small.
+    ``z``: noisy counts of all but the last category, (1,) or (2,). The prior is Dirichlet. Counts farther than
+    ``reach`` noise scales from the release are left out. For small n there are none.
     """
     sides = []
     for value in z:
@@ -150,7 +159,7 @@ def counts(prior: np.ndarray, z: np.ndarray, b: float, n: int, reach: float = 20
 
 
 def exact_counts(prior: np.ndarray, z: np.ndarray, b: float, n: int) -> Moments:
-    """Moments of the first probability given what :func:`counts` takes."""
+    """Moments of the first probability, given the arguments of :func:`counts`."""
     found, log_weight = counts(prior, z, b, n)
     total, first = prior.sum() + n, prior[0] + found
     return of_weights(log_weight, first / total, first * (first + 1.0) / (total * (total + 1.0)))
@@ -158,7 +167,7 @@ def exact_counts(prior: np.ndarray, z: np.ndarray, b: float, n: int) -> Moments:
 
 @cache
 def _sections(prior: tuple[float, ...], high: float, b: float, n: int) -> tuple[np.ndarray, ...]:
-    """Rates, their log prior, frequencies, and the characteristic function of hidden sum plus noise at each."""
+    """Rates, their log prior, frequencies, and the characteristic function of hidden sum plus noise at each rate."""
     rate = np.linspace(0.05, 14.0, 280 if n <= 100 else 1120)
     log_prior = (prior[0] - 1.0) * np.log(rate) - prior[1] * rate
     largest = high * n + 80.0 * b
@@ -170,8 +179,7 @@ def _sections(prior: tuple[float, ...], high: float, b: float, n: int) -> tuple[
 
 
 def exact_section(prior: tuple[float, ...], z: float, b: float, n: int, high: float) -> Moments:
-    """Moments of the rate given the noisy sum of the rows below ``high``, by inversion of the characteristic
-    function, on a grid of rates."""
+    """Moments of the rate, on a grid, given the noisy sum of the rows below ``high``, by Fourier inversion."""
     rate, log_prior, t, law = _sections(prior, high, b, n)
     density = np.maximum((law * np.exp(-1j * t * z)).real.sum(axis=1), 0.0)
     with np.errstate(divide="ignore"):
@@ -179,7 +187,7 @@ def exact_section(prior: tuple[float, ...], z: float, b: float, n: int, high: fl
 
 
 def release_of(name: str, method: str, task: Task, z: np.ndarray, b: float) -> release_posterior.Release:
-    """The release of a regression as :mod:`evaluation.release_posterior` takes it."""
+    """The release of a regression in the form of :mod:`evaluation.release_posterior`."""
     if method == B_S_2019_AUTHORS:
         d = INPUTS[name]
         z, bounds = _as_moments(z, d), np.full(d + 1, math.inf)
@@ -190,7 +198,7 @@ def release_of(name: str, method: str, task: Task, z: np.ndarray, b: float) -> r
 
 
 def exact_linear(name: str, release: release_posterior.Release, rng) -> Moments:
-    """By chains of :mod:`evaluation.release_posterior`, inputs N(0, I) as all methods here take them."""
+    """The exact posterior by chains of :mod:`evaluation.release_posterior`, with inputs N(0, I)."""
     chains, burn_in, sweeps = CHAINS[name]
     draws, _ = release_posterior.sample(model_of(name), release, rng, chains=chains, burn_in=burn_in, sweeps=sweeps)
     draws = draws[..., [0, -1]]
@@ -200,9 +208,9 @@ def exact_linear(name: str, release: release_posterior.Release, rng) -> Moments:
 
 
 def exact(name: str, method: str, task: Task, z: np.ndarray, b: float, rng) -> Moments:
-    """The exact posterior of what ``method`` released: ``z``, with noise of scale ``b``."""
+    """The exact posterior given the release ``z`` of ``method``, with noise of scale ``b``."""
     model, n = task.model, task.n
-    if method == B_S_2018_AUTHORS and len(model.prior) > 2:  # one number of noise for all counts, which add up to n
+    if method == B_S_2018_AUTHORS and len(model.prior) > 2:  # one draw of noise for all counts, which add up to n
         counts = (task.x == np.arange(len(model.prior) - 1)).sum(axis=0)
         return exact_counts(np.array(model.prior), counts.astype(float), 1e-3, n)
     if name == "gamma_exponential":
@@ -215,8 +223,7 @@ def exact(name: str, method: str, task: Task, z: np.ndarray, b: float, rng) -> M
 
 
 def _as_moments(z: np.ndarray, d: int) -> np.ndarray:
-    """The authors' order (upper triangle of X'X with the bias, X'y, y'y) in that of ``release_posterior.moments``,
-    without the noisy number of rows."""
+    """The authors' statistics (X'X with bias, X'y, y'y) in the order of ``release_posterior.moments``."""
     full, upper = np.zeros((d + 2, d + 2)), np.triu_indices(d + 1)
     full[: d + 1, : d + 1][upper] = z[: len(upper[0])]
     full[: d + 1, d + 1], full[d + 1, d + 1] = z[len(upper[0]) : -1], z[-1]
@@ -229,7 +236,7 @@ def _as_moments(z: np.ndarray, d: int) -> np.ndarray:
 
 
 def naive(name: str, task: Task, z: np.ndarray, rng) -> np.ndarray | None:
-    """Draws (m, k) of the conjugate posterior with z for the statistics; None if it takes no such statistics."""
+    """Draws (m, k) of the conjugate posterior with z as the statistics, or None if it takes no such statistics."""
     model, n = task.model, task.n
     if name in INPUTS:
         d = INPUTS[name]
@@ -249,7 +256,7 @@ def naive(name: str, task: Task, z: np.ndarray, rng) -> np.ndarray | None:
 
 
 def fitted(name: str, method: str, n: int, epsilon: float, k: int):
-    """Task and true quantities of data set k, the fit, what it released, and the words of its random streams."""
+    """Task and true quantities of data set k, the fit, its release, and the words of its random streams."""
     task, truth = simulated(name, n, k)
     key = ("noise aware", name, str(n), f"{epsilon:g}", str(k), method)
     adapter, settings, budget = _setting(name, method, epsilon)
@@ -263,7 +270,7 @@ def one_set(
 ) -> tuple[dict[str, Any], Moments | None, np.ndarray]:
     """Draws (m, k) by method or None, the exact posterior of the release or None, and the true values (k,).
 
-    A naive posterior of the same release is beside that of the methods of ``BESIDE``.
+    The methods of ``BESIDE`` also have a naive posterior of the same release.
     """
     task, truth, fit, released, key = fitted(name, method, n, epsilon, k)
     found: dict[str, Any] = {method: natural(name, fit.posterior.sample(DRAWS, program.stream(*key, "draws")))}
@@ -277,7 +284,7 @@ def one_set(
 
 @cache
 def _setting(name: str, method: str, epsilon: float):
-    """Adapter, settings and budget; NA-DPVI's are those of its paper for this model and 5,000 rows."""
+    """Adapter, settings and budget. NA-DPVI's are those of its paper for this model and 5,000 rows."""
     if method != NA_DPVI:
         adapter = contract.get(method, model_of(name).kind)
         asked = {"mode": Mode.ENFORCE, "delta": 1e-5} if adapter.privacy else {}
@@ -295,23 +302,25 @@ def _setting(name: str, method: str, epsilon: float):
 
 
 def bootstrap(values: np.ndarray, statistic: Callable, rng) -> tuple[float, float, float]:
-    """A statistic of (n,) values along the last axis, with its 95 % percentile interval."""
+    """A statistic of (n,) values along the last axis, with its 95 % percentile interval by the bootstrap."""
     again = statistic(values[rng.integers(len(values), size=(RESAMPLED, len(values)))])
     return float(statistic(values)), *(float(q) for q in np.quantile(again, [0.025, 0.975]))
 
 
 def share(hits: int, sets: int) -> tuple[float, float, float]:
-    """With its 95 % Clopper-Pearson interval."""
+    """A share of ``sets`` with its 95 % Clopper-Pearson interval."""
     low = beta_law.ppf(0.025, hits, sets - hits + 1) if hits else 0.0
     high = beta_law.ppf(0.975, hits + 1, sets - hits) if hits < sets else 1.0
     return hits / sets, float(low), float(high)
 
 
 def word(row: dict) -> str:
-    """``same`` if both intervals are inside the tolerances, ``different`` if one is outside, else ``open``.
+    """The result of a row: ``same``, ``different`` or ``open``.
 
-    A method without an exact posterior ``covers less`` or ``covers more`` if the interval of the coverage leaves out
-    95 %. Else its coverage is ``not refuted``.
+    It is ``same`` if both intervals are inside the tolerances, ``different`` if one is outside, and else ``open``.
+
+    A method without an exact posterior ``covers less`` or ``covers more`` if the interval of its coverage excludes
+    95 %. Otherwise its coverage is ``not refuted``.
     """
     if "ratio" not in row:
         low, high = row["coverage_low"], row["coverage_high"]
@@ -322,7 +331,7 @@ def word(row: dict) -> str:
 
 
 def compared(ratio: np.ndarray, z: np.ndarray, rng) -> dict[str, float]:
-    """Columns of the comparison with exact posteriors; ``ratio``, ``z``: (n,) of data sets or runs."""
+    """Columns of the comparison with exact posteriors. ``ratio``, ``z``: (n,) of data sets or runs."""
     out: dict[str, float] = {}
     for key, values, statistic in (
         ("ratio", ratio, lambda v: np.exp(np.log(v).mean(axis=-1))),
@@ -333,7 +342,7 @@ def compared(ratio: np.ndarray, z: np.ndarray, rng) -> dict[str, float]:
 
 
 def rows_of(name: str, method: str, n: int, epsilon: float, sets: int) -> dict[str, Any]:
-    """``rows``: one per method and quantity, columns ``COLUMNS``; ``seconds``: CPU seconds."""
+    """``rows``: one per method and quantity, columns ``COLUMNS``. ``seconds``: CPU seconds."""
     start = time.process_time()
     with np.errstate(over="ignore"):
         found = [one_set(name, method, n, epsilon, k) for k in range(sets)]
@@ -347,7 +356,7 @@ def rows_of(name: str, method: str, n: int, epsilon: float, sets: int) -> dict[s
 
 
 def _row(name: str, found: list[tuple[np.ndarray | None, Moments | None, np.ndarray]], j: int, about: dict) -> dict:
-    """The numbers of quantity j."""
+    """The row of quantity j."""
     good = [(d[:, j], e, t[j]) for d, e, t in found if d is not None]
     row: dict[str, Any] = {"sets": len(good), "without": len(found) - len(good)}
     if not good:
@@ -392,10 +401,10 @@ def plan() -> Iterator[tuple[str, str, int, float]]:
 
 
 def filters() -> pd.DataFrame:
-    """Rows of the particle filter DP-PF from the committed runs of its paper, columns ``COLUMNS``; none without it.
+    """Rows of the particle filter DP-PF from the committed runs of its paper, columns ``COLUMNS``.
 
-    A setting has one release, so ``sets`` counts runs of the filter. The precision of the errors is judged, because the
-    other parameters have no posterior variance under either prior, or none that the runs record.
+    Empty without that paper. A setting has one release, so ``sets`` counts runs of the filter. The precision of the
+    errors is judged. The other parameters have no posterior variance under either prior, or none that the runs record.
     """
     paper = next((p for p in papers.papers() if p.key == "chen2025dppf"), None)
     if paper is None:
@@ -423,7 +432,7 @@ def filters() -> pd.DataFrame:
 
 
 def tables(request: Request) -> dict[str, str]:
-    """``common_noise_aware.csv``, as text. Below full scale two data sets per row."""
+    """``common_noise_aware.csv`` as text. Below full scale, each row has two data sets."""
     full = request.scale == "full"
     makers = [partial(rows_of, *p, SETS[p[0]] if full else 2) for p in plan()]
     found = kept(request.out / NAME, {"code": code_hash(__name__), "scale": request.scale}, makers)

@@ -1,4 +1,4 @@
-"""Table and figure of :mod:`common_tasks.noise_aware`: where each noise-aware method has the right distribution."""
+"""Table and figure of :mod:`common_tasks.noise_aware`: when each noise-aware method has the right distribution."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ TITLES = {
     "dp_pf_authors": "DP-PF (authors' code)",
     "dp_pf_corrected": "DP-PF (corrected)",
 }
-#: colour and marker of what is no method of the suite.
+#: colour and marker of entries that are not methods of the suite.
 OTHERS = {
     noise_aware.NAIVE: (style.GREY, "x"),
     "dp_pf_authors": style.READING["authors"],
     "dp_pf_corrected": style.READING["corrected"],
 }
-#: models of the figure, which has no room for all.
+#: the models that are in the figure.
 DRAWN = tuple(m for m in MODELS if m != "dp_pf_heavy")
 WORDS = {
     "same": "same distribution",
@@ -68,7 +68,7 @@ NOTES = (
 
 
 def read(extra: Path | None) -> pd.DataFrame | None:
-    """All rows, those of DP-PF included; None if the table was not made."""
+    """All rows, including those of DP-PF. None if the table was not made."""
     path = extra / noise_aware.NAME if extra else None
     if path is None or not path.is_file():
         return None
@@ -86,7 +86,7 @@ def _interval(row: dict[str, Any], key: str) -> str:
 
 
 def table(long: pd.DataFrame, scale: str) -> tuple[Table, pd.DataFrame]:
-    """A block per model and quantity, rows by method and n times epsilon."""
+    """One block per model and quantity, with rows by method and n times epsilon."""
     blocks = []
     for (model, quantity), here in long.groupby(["model", "quantity"], sort=False):
         rows = []
@@ -113,7 +113,7 @@ TITLE = "Noise-aware methods and the exact posterior of their release"
 
 
 def figure(folder: Path, long: pd.DataFrame) -> Figure:
-    """Ratio of sds, error of the mean and coverage against n times epsilon, a column of panels per model."""
+    """Ratio of sds, error of the mean and coverage against n times epsilon, one column of panels per model."""
     name = "common_noise_aware"
     first = long.drop_duplicates(["model", "method", "n", "epsilon"])  # the first quantity of each model
     models = [m for m in DRAWN if m in set(first["model"])]

@@ -1,4 +1,4 @@
-"""The pages "Which method should I use?" and all that the common tasks add to the report."""
+"""The pages "Which method should I use?" and everything else that the common tasks add to the report."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from common_tasks import sizes as common_sizes
 from common_tasks import tables as common_tables
 from common_tasks.advice.answer import Answer
 from common_tasks.own_data.study import COMMON
-from common_tasks.scores import CONDITIONAL_NOTE, Family, tasks
+from common_tasks.scores import CONDITIONAL_MARK, CONDITIONAL_NOTE, Family, tasks
 from datasets.files import sheet_text, write_text
 from reports import tables
 from reports.blocks import Block, Table, entry
@@ -27,7 +27,7 @@ from reports.figure import Figure
 from reports.site.document import plain
 from reports.tables import SCALE_BANNERS
 
-#: how the pages are read.
+#: explanation of how to read the pages.
 NOTES = (
     "A score on a table is (score - trivial) / (exact - trivial), by the log-likelihood of test rows. Trivial is the "
     "training mean, exact the reference without privacy. A score below 0 counts as 0, because nobody has to publish a "
@@ -40,7 +40,6 @@ NOTES = (
     "A table that was looked at while a method was designed does not count for the method. Two tables from the same "
     "file count once. "
     f"A task with fewer than {best.FEWEST_TABLES} tables gives no general advice.",
-    CONDITIONAL_NOTE,
 )
 
 
@@ -56,8 +55,10 @@ def build(
 ) -> Added:
     """Write tables and figures of these families under ``out``. Families without a row are left out.
 
-    ``ledger`` comes from ``reports.ledger.build``, ``rows_of`` from ``reports.tables.data_info``. ``extra`` is the
-    folder of the tables that are not scores. ``on_privacy`` has the notes of the privacy table.
+    * ``ledger``: from ``reports.ledger.build``.
+    * ``rows_of``: from ``reports.tables.data_info``.
+    * ``extra``: folder of the tables that are not scores.
+    * ``on_privacy``: notes of the privacy table.
     """
     families = sorted((f for f in families if f.arms), key=lambda f: common_advice.rank(f))
     if not families:
@@ -83,7 +84,7 @@ def build(
     shown, guarantees = (tables.write_all(out / "tables", pairs) for pairs in (methods, privacy))
     if not with_site:
         return Added(shown, guarantees, [])
-    # of a task's further tables only the tables of numbers: a panel for each would be too many
+    # a task's further tables are shown only as numbers, because one panel for each would be too many
     drawn = common_figures.build(out / "figures", [of[0] for _, of in grouped], rows_of, extra)
     whole = [] if noise_aware is None else [noise_aware_page.figure(out / "figures", noise_aware)]
     on = [*(t for t, _ in across), *guarantees]
@@ -102,27 +103,31 @@ def advice(
     of_all: Sequence[Figure] = (),
     of_rows: Mapping[str, tuple[Table, Figure]] | None = None,
 ) -> Advice | None:
-    """The advice on all tasks, a section per family with a private method. None if there is none.
+    """The advice on all tasks, with one section per family with a private method. None if there is none.
 
-    ``of_task`` has the tables of each task, ``across`` those of all together, and ``drawn`` their figures. The figures
-    of the advice go to ``folder``. ``of_all`` has the figures of all tasks together, ``of_rows`` the rows that a task
-    needs.
+    * ``of_task``: the tables of each task.
+    * ``across``: the tables of all tasks together, with their figures ``drawn``.
+    * ``folder``: for the figures of the advice.
+    * ``of_all``: the figures of all tasks together.
+    * ``of_rows``: the rows that a task needs.
     """
     made = []
-    for family in (f for f in families if f.metrics):  # where no fit has a score, its tables say why
+    for family in (f for f in families if f.metrics):  # if no fit has a score, its tables say why
         block = common_advice.block(family)
         if block is not None:
             mine = [f for f in drawn if f.name.startswith(f"common_{family.task}_")]
             rows = (of_rows or {}).get(family.task)
             made.append(section_of(block, of_task.get(family.task, ()), mine, folder, rows))
-    return Advice(made, across, of_all, NOTES) if made else None
+    said = [text for section in made for texts in (section.answers or [[section.text]]) for text in texts]
+    notes = (*NOTES, CONDITIONAL_NOTE) if any(CONDITIONAL_MARK in text for text in said) else NOTES
+    return Advice(made, across, of_all, notes) if made else None
 
 
 def section_of(
     block: common_advice.Block, tables_: Sequence[Table], figures: Sequence[Figure], folder: Path,
     rows: tuple[Table, Figure] | None = None,
 ) -> AdviceSection:  # fmt: skip
-    """The section of a task; writes its figure to ``folder``."""
+    """The section of a task. Writes its figure to ``folder``."""
     name = f"common_{block.task}_advice"
     write_text(folder / f"{name}.svg", block.figure)
     write_text(folder / f"{name}.csv", sheet_text(block.data))
@@ -142,7 +147,7 @@ def section_of(
 
 
 def best_table(family: Family, scale: str) -> tuple[Table, pd.DataFrame] | None:
-    """The posterior at every epsilon: a block per epsilon, rows methods; the long frame has every table left out."""
+    """The posterior by epsilon, with methods in rows. The long frame has every table left out."""
     blocks, long = [], []
     for epsilon in family.epsilons if family.metrics else ():
         fitted = best.fit(family, epsilon, best.About())
@@ -176,7 +181,7 @@ def best_table(family: Family, scale: str) -> tuple[Table, pd.DataFrame] | None:
 
 
 def sizes_table(family: Family, scale: str) -> tuple[Table, pd.DataFrame] | None:
-    """The effect of rows, columns and epsilon on the cost of privacy, a row per method, with the frame of ``sizes``."""
+    """The effect of rows, columns and epsilon on the cost of privacy, by method, with the frame of ``sizes``."""
     long = common_sizes.effects(family) if family.metrics else pd.DataFrame()
     if long.empty:
         return None

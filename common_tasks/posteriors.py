@@ -1,17 +1,17 @@
-"""Exact posteriors of the common tasks, and of two private releases: ``python -m common_tasks.posteriors --data
-results/data``.
+"""Exact posteriors of the common tasks, and of two private releases.
 
-Writes ``reference/posteriors/<data set>-<family>.json`` (and ``.npz`` with draws) for the training rows of split 0, and
-``absent.json`` with the tasks that have none and why; ``--check`` computes them again and compares. ``dpbayes_bench.
-reference_posterior`` reads them.
+    python -m common_tasks.posteriors --data results/data
+
+Writes ``reference/posteriors/<data set>-<family>.json`` (and ``.npz`` with draws) for the training rows of split 0. It
+also writes ``absent.json`` with the tasks that have none and why. ``--check`` computes them again and compares.
+``dpbayes_bench.reference_posterior`` reads them.
 
 Linear regression has a closed form (normal-inverse-gamma). Logistic regression has draws of NumPyro's No-U-Turn sampler
-in double precision, from chains twice as long as those of the baseline ``nuts``, stored at full length in
-single precision.
+in double precision, stored in single precision. Its chains are twice as long as those of the baseline ``nuts``.
 
 The releases are the first data sets of two settings of :mod:`common_tasks.noise_aware`. Given a noisy count, draws are
-independent. Given noisy moments, they are chains of :mod:`evaluation.release_posterior`.
-:mod:`evaluation.convergence` has the diagnostics, and writes nothing for chains that have not converged.
+independent. Given noisy moments, they are chains of :mod:`evaluation.release_posterior`. :mod:`evaluation.convergence`
+has the diagnostics. Chains that have not converged are not written.
 """
 
 from __future__ import annotations
@@ -57,13 +57,13 @@ WITHOUT = {
     "bnn_regression": "not computed: the weights of a network are known up to permutations and signs of its units, so "
     "that no chain over them converges; methods are compared by predictions",
 }
-#: ends of the names of experiments of further tables.
+#: suffixes of the names of experiments with further tables.
 TABLES = ("_tables", "_levels", "rare_events")
 FURTHER = "not computed: a further table, of which the advice reads scores alone"
 
 
 def why_not(cell: Cell) -> str:
-    """Why a task has no exact posterior here; "" if it has one."""
+    """Why a task has no exact posterior here, or "" if it has one."""
     return WITHOUT.get(cell.about.name, FURTHER if cell.experiment.endswith(TABLES) else "")
 
 
@@ -110,7 +110,7 @@ def compute(name: str, cell: Cell, data) -> tuple[dict[str, Any], np.ndarray | N
 
 
 def compute_release(name: str) -> tuple[dict[str, Any], np.ndarray]:
-    """As :func:`compute`, given what a method released."""
+    """The JSON content and draws of the posterior given a private release, as in :func:`compute`."""
     kind, method, n, epsilon = RELEASES[name]
     task, _, fit, z, _ = noise_aware.fitted(kind, method, n, epsilon, 0)
     b, rng = fit.diagnostics["noise_scale"], program.stream("reference posterior", name)
@@ -151,7 +151,7 @@ def _frame(frame: Frame) -> dict[str, Any]:
 
 
 def _hashed(info: dict[str, Any]) -> dict[str, Any]:
-    """The content with a hash of the inputs of its numbers."""
+    """The content, with a hash of the inputs of its numbers."""
     named = ("task", "protocol", "split", "model", "frame", "data_hash", "rows_hash", "release", "how", "settings")
     text = json.dumps({k: info[k] for k in named if k in info}, sort_keys=True)
     return info | {"hash": hashlib.sha256(text.encode()).hexdigest()[:16]}
@@ -195,7 +195,7 @@ def _numbers(summary: dict[str, Any]) -> dict[str, list[float]]:
 
 
 def _drawn(box, rng: np.random.Generator) -> np.ndarray:
-    """Draws (chains, samples, D), single precision."""
+    """Draws (chains, samples, D) in single precision."""
     from methods._shared.logistic.reference import long_chains
     from methods._shared.logistic.sampler import Target
     from methods._shared.logistic_gaussian.posterior import signed
@@ -227,8 +227,8 @@ def write(folder: Path, data: Path, only: list[str] | None = None) -> list[str]:
 def differences(folder: Path, other: Path) -> list[str]:
     """Tasks whose hash differs between two folders, or whose mean differs by more than six errors of a mean of draws.
 
-    Other libraries give independent draws. A difference of six standard errors in one of some 200 means has a
-    probability of 10^-6.
+    Other libraries give independent draws. The probability that one of some 200 means differs by six standard errors is
+    10^-6.
     """
     lines = []
     for path in sorted(other.glob("*-*.json")):

@@ -24,9 +24,10 @@ COLUMNS = (
 def privacy_frame(families: Sequence[Family], ledger: pd.DataFrame) -> pd.DataFrame:
     """One row per private cell, and per cell without budget whose ledger is infinite, with columns ``COLUMNS``.
 
-    ``epsilon``: from the score rows (the largest over splits); ``epsilon_ledger``: from ``ledger``
-    (``reports.ledger.build``), recomputed from the events of the fits. Both come from the ledger of the run, by
-    different code.
+    * ``epsilon``: from the score rows, the largest over splits.
+    * ``epsilon_ledger``: from ``ledger`` (``reports.ledger.build``), recomputed from the events of the fits.
+
+    Both come from the ledger of the run, by different code.
     """
     totals = ledger[(ledger["event"] == TOTAL) & ledger["reason"].astype(str).str.contains("taken as the answer")]
     found = {c: float(e) for c, e in zip(totals["cell"], totals["epsilon"], strict=True) if e != ""}
@@ -65,7 +66,7 @@ def _rows(family: Family) -> dict[tuple[str, ...], list[dict[str, Any]]]:
 
 
 def claim(claimed: str, epsilon: float, leaks: bool, status: str) -> str:
-    """Whether a claim holds, holds except for named leaks, or does not hold; without a score, the cell's status."""
+    """Whether a claim holds, holds except for named leaks, or does not hold. Without a score, the cell's status."""
     if not claimed:
         return "no claim"
     if math.isnan(epsilon):
@@ -97,10 +98,7 @@ def conversion(method: str, kind: str) -> str:
 def privacy_table(
     families: Sequence[Family], ledger: pd.DataFrame, scale: str, more: Sequence[str] = ()
 ) -> tuple[Table, pd.DataFrame] | None:
-    """A block per family, with methods at their claimed epsilon in rows, and the data sets in columns.
-
-    ``more``: further notes.
-    """
+    """One block per family, methods at their claimed epsilon in rows, data sets in columns. ``more``: notes."""
     frame = privacy_frame(families, ledger)
     if frame.empty:
         return None
@@ -136,7 +134,7 @@ def privacy_table(
 
 
 def ranges_table(families: Sequence[Family], scale: str) -> tuple[Table, pd.DataFrame]:
-    """Which ranges of a data set are documented, and so cost nothing, and which are estimated; a row per data set."""
+    """Which ranges of a data set are documented, and so cost nothing, and which are estimated. One row per data set."""
     used: dict[str, list[str]] = {}
     for f in families:
         for dataset in f.datasets:
@@ -185,7 +183,7 @@ def _entry(r: dict[str, Any] | None, footnotes: Footnotes) -> Entry:
 
 
 def _once(group: pd.DataFrame, kind: str, footnotes: Footnotes) -> list[Entry]:
-    """delta, relation, accountants, conversion and leaks of a row; the last two as footnotes."""
+    """delta, relation, accountants, conversion and leaks of a row, the last two as footnotes."""
 
     def all_of(column: str) -> list[str]:
         return list(dict.fromkeys(t for t in group[column] if t))

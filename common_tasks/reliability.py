@@ -3,8 +3,8 @@
     python -m workflow.extra common_tasks common_reliability.csv --scale full
 
 The bins are those of the expected calibration error, from the same predictions as the scores, over all splits of a
-cell. An empty bin has no row. No fit is repeated: stored posteriors are read. Splits that were restored from the
-reference have no posterior, and their bins are those of the reference, to its six digits.
+cell. An empty bin has no row. No fit is repeated, because stored posteriors are read. Splits that were restored from
+the committed results have no posterior. Their bins are the committed ones, to six digits.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def unpooled(rows: Sequence[dict]) -> Reliability:
 
 
 def of_cell(cell: Cell, fits: Path, data, committed: pd.DataFrame) -> list[dict]:
-    """The rows of one cell; empty if no fit is ok."""
+    """The rows of one cell, empty if no fit is ok."""
     key = {"dataset": cell.dataset, "method": cell.method, "setting": cell.setting}
     counts = []
     if restored := {r["cell"] for r in record_of(cell, fits)["reused"]}:

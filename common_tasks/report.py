@@ -1,4 +1,4 @@
-"""The contribution of the common tasks to the report: one page of their own, and no table per experiment."""
+"""The contribution of the common tasks to the report: one page for all of them, and no table per experiment."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from common_tasks import page as own_page
 from reports import sampler_tables
 from reports.contents import Added, Run, Tables, Whole
 
-#: tuned settings beside the defaults, committed.
+#: the committed table of tuned settings compared with the defaults.
 TUNED = "common_tuned.csv"
 
 
 def tables(run: Run) -> Tables:
-    """No table of all methods (the page has them); how far released draws are from exact ones."""
+    """No table of all methods, because the page has them, but one on the distance of released draws from exact ones."""
     named = run.config.get("extra_full", [])
     distances = sampler_tables.distance_table(run.extra, named, run.scale) if run.extra else None
     return Tables([], [distances] if distances else [])

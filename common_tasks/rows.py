@@ -1,12 +1,12 @@
-"""How many rows a method needs: scores of the leading methods against the number of rows.
+"""The number of rows that a method needs: scores of the leading methods against the number of rows.
 
-    python -m common_tasks.rows run FOLDER --largest N    # tables of at most N rows; killed, it goes on
-    python -m common_tasks.rows commit FOLDER             # the scores that are there become common_rows.csv
+    python -m common_tasks.rows run FOLDER --largest N    # tables of at most N rows; resumes after a kill
+    python -m common_tasks.rows commit FOLDER             # the scores in FOLDER become common_rows.csv
 
-Synthetic tables follow the model: ten inputs, linear or logistic, drawn anew for each split, with 2,000 fresh rows to
-test (``common_tasks.own_data.surrogates``, shape "linear"). They are there with the range of every column known, and
-with none. Subsets of Protein and Adult are disjoint parts of one random order, each with 2,000 other rows to test, and
-with the ranges that their documentation states. All methods have default settings.
+Synthetic tables follow the model, linear or logistic with ten inputs. They are drawn anew for each split, with 2,000
+fresh rows to test (``common_tasks.own_data.surrogates``, shape "linear"). Each exists with the range of every column
+known, and with no known range. Subsets of Protein and Adult are disjoint parts of one random order. Each has 2,000
+other rows to test, and the ranges that its documentation states. All methods have default settings.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from reports import palette, style
 from reports.blocks import Block, Table, entry
 from reports.figure import Figure
 from reports.tables import SCALE_BANNERS
-from workflow import arithmetic
+from workflow import environment
 
-#: the committed scores.
+#: file of the committed scores.
 NAME = "common_rows.csv"
 ROWS = (1000, 3000, 10_000, 30_000, 100_000, 1_000_000)
 COLUMNS = 10
@@ -49,16 +49,17 @@ LEADING = {
     "regression": ("dp_sgd", "dp_sgld", "dp_sgnht", "dp_vi_vinaroz_corrected", "dpvi", "dpvim"),
     "classification": ("dp_hmc", "dp_penalty", "dp_sep_corrected", "dp_sgd", "dp_sgnht", "dp_vi_vinaroz_corrected"),
 }
-#: tables of each size, and of a million rows, whose fits take long.
+#: number of tables per size, and for a million rows, whose fits take long.
 SPLITS, FEW = 5, 3
-#: task -> genuine table, and the sizes of its subsets.
+#: task -> real table, and the sizes of its subsets.
 GENUINE = {"regression": protein.DATASET, "classification": adult.DATASET}
 SUBSETS = (1000, 10_000)
 _TITLES = {"synthetic": "Synthetic"} | {d.name: d.title for d in GENUINE.values()}
 KNOWN = {"known": True, "estimated": False}
 #: privacy costs little if the lower end of the interval of a score is above it.
 ENOUGH = 0.9
-#: columns of ``NAME``; ``score`` with a 95 % t interval over ``splits``, 0 the training mean, 1 without privacy.
+#: columns of ``NAME``. ``score`` has a 95 % t interval over ``splits``. 0 is the training mean, 1 the non-private
+#: reference.
 HEADS = ("task", "table", "rows", "ranges", "method", "title", "epsilon", "score", "low", "high", "splits")
 LIMITS = (
     "This is for six leading methods with default settings. The synthetic tables are linear in "
@@ -69,7 +70,7 @@ LIMITS = (
 
 @dataclass(frozen=True)
 class Point:
-    """A table of the study: ``table`` is "synthetic" or the name of the data set that is thinned out."""
+    """A table of the study. ``table`` is "synthetic" or the name of the data set whose subset it is."""
 
     task: str
     table: str
@@ -88,12 +89,12 @@ class Point:
 
     @property
     def text(self) -> str:
-        """The file of its data set."""
+        """The text of the file of its data set."""
         return f'"""A table of the study."""\n\nfrom common_tasks.rows import Point\n\nDATASET = {self}.data_set\n'
 
     @property
     def data_set(self) -> DataSet:
-        """``rows`` rows to fit and ``TEST`` to test per split, end to end; of a genuine table in random order."""
+        """Blocks of ``rows`` rows to fit and ``TEST`` to test, one per split. A real table is in random order."""
         if self.table == "synthetic":
             known = KNOWN[self.ranges]
             return surrogates.data_set(self.name, self.task, self.rows, COLUMNS, self.splits, known, ("linear",))
@@ -143,7 +144,7 @@ def experiment(task: str) -> dict[str, Any]:
 
 
 def plan(folder: Path) -> list[str]:
-    """Write the experiments and their data sets; gives the words of a run's ``--config``."""
+    """Write the experiments and their data sets. Returns the words of a run's ``--config``."""
     files = {folder / f"{p.name}.py": p.text for task in GENUINE for p in points(task)}
     configs = {folder / f"rows_{t}.yaml": yaml.safe_dump(experiment(t), sort_keys=False, width=120) for t in GENUINE}
     for path, text in (files | configs).items():
@@ -155,18 +156,18 @@ def plan(folder: Path) -> list[str]:
 def run(folder: Path, largest: int = ROWS[-1]) -> None:
     """Fit and score all tables of at most ``largest`` rows by the workflow, those with few rows first.
 
-    Killed, the same call goes on where it was. Raises SystemExit if a step fails.
+    After a kill, the same call resumes. Raises SystemExit if a step fails.
     """
     config = plan(folder)
     for n in (n for n in ROWS if n <= largest):
         wanted = [str(p.scores(folder)) for task in GENUINE for p in points(task) if p.rows == n]
         command = [sys.executable, "-m", "snakemake", "--cores", "1", "--config", *config, "--", *wanted]
-        if subprocess.run(command, cwd=ROOT, env={**os.environ, **arithmetic.environment()}).returncode:
+        if subprocess.run(command, cwd=ROOT, env={**os.environ, **environment.variables()}).returncode:
             raise SystemExit(f"a table of {n} rows has no scores (see above); the same command goes on where it was")
 
 
 def table(folder: Path) -> pd.DataFrame:
-    """Columns ``HEADS``, a row per table, method and epsilon whose scores are in the folder."""
+    """Scores with columns ``HEADS``, one row per table, method and epsilon whose scores are in the folder."""
     out: list[dict[str, Any]] = []
     for task in GENUINE:
         for point in points(task):
@@ -191,16 +192,16 @@ def table(folder: Path) -> pd.DataFrame:
 
 @cache
 def committed(folder: Path = best.HERE / "reference") -> pd.DataFrame:
-    """The committed scores, of another folder if one is named; no row without any."""
+    """The committed scores, or those of another folder. Empty if there are none."""
     path = folder / NAME
     return pd.read_csv(path, dtype={"epsilon": str}) if path.is_file() else pd.DataFrame(columns=HEADS)
 
 
 def needed(frame: pd.DataFrame) -> pd.DataFrame:
-    """From how many rows on privacy costs little, a row per task, table, ranges and method, a column per epsilon.
+    """Smallest number of rows from which privacy costs little: one row per task, table, ranges and method.
 
-    The number is the smallest at which the interval of the score is above ``ENOUGH``, and at all larger sizes too.
-    It is infinite if this is not shown for the largest size, and NaN if nothing has run.
+    There is one column per epsilon. At that number and all larger sizes, the interval of the score is above ``ENOUGH``.
+    The number is infinite if this is not shown for the largest size, and NaN if nothing has run.
     """
     keys = ["task", "table", "ranges", "method", "title"]
 
@@ -215,16 +216,16 @@ def needed(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def missing(task: str, frame: pd.DataFrame) -> str:
-    """How many scores of a task are missing from its figure. "" if none is."""
+    """A sentence on how many scores of a task are missing from its figure. "" if none is."""
     whole = len(points(task)) * len(LEADING[task]) * len(EPSILONS)
     have = int(np.isfinite(frame.loc[frame["task"] == task, "score"]).sum())
     return f"Not the whole: {whole - have} of {whole} scores are missing" if have < whole else ""
 
 
 def sentence(frame: pd.DataFrame, task: str, rows: int, epsilon: float, known: bool) -> str:
-    """The cost of privacy with so many rows, and the rows needed, at the nearest size and epsilon that were run.
+    """The cost of privacy with this number of rows, and the rows needed, at the nearest size and epsilon that were run.
 
-    "" for a task that was not run. ``known``: the range of every column is public.
+    It is "" for a task that was not run. ``known``: whether the range of every column is public.
     """
     if (frame := frame[frame["task"] == task]).empty:
         return ""
@@ -250,13 +251,13 @@ def sentence(frame: pd.DataFrame, task: str, rows: int, epsilon: float, known: b
 
 
 def _cost(frame: pd.DataFrame, rows: int) -> str:
-    """The least and the largest cost of the methods with so many rows."""
+    """The smallest and the largest cost of the methods with this number of rows."""
     costs = (1 - frame.loc[frame["rows"] == rows, "score"]).round(2) + 0.0  # no "-0.00"
     return f"{costs.min():.2f} to {costs.max():.2f}" if costs.max() else "less than 0.01"
 
 
 def rows_table(frame: pd.DataFrame) -> tuple[Table, pd.DataFrame]:
-    """The rows that are needed in one task: a block per table and ranges, rows methods; and all scores."""
+    """The rows that are needed in one task, with one block per table and ranges and methods in rows, and all scores."""
     task, made = frame["task"].iloc[0], []
     for (name, ranges), here in frame.groupby(["table", "ranges"], sort=False):
         most = here["rows"].max()
@@ -280,11 +281,11 @@ def rows_table(frame: pd.DataFrame) -> tuple[Table, pd.DataFrame]:
 
 
 def figure(folder: Path, frame: pd.DataFrame) -> Figure:
-    """One task: a panel per epsilon, and a row of panels for each kind of ranges and for the genuine table."""
+    """One task: one panel per epsilon, and one row of panels for each kind of ranges and for the real table."""
     task, frame = frame["task"].iloc[0], frame[np.isfinite(frame["score"])]
     looks = palette.looks(frame["method"])
     shades = [(look.colour, look.dashes) for look in looks.values()]
-    # of two methods with one colour and one dash, the second has hollow markers
+    # if two methods have the same colour and dash, the second has hollow markers
     drawn_as = {m: look.line(shades[:k].count(shades[k])) for k, (m, look) in enumerate(looks.items())}
     lines = [("synthetic", r) for r in KNOWN] + [(GENUINE[task].name, "documented")]
     with style.canvas(len(lines), len(EPSILONS), panel=2.2) as (drawn, axes):

@@ -2,13 +2,16 @@
 
     python -m workflow.extra common_tasks sampler_common_abalone.csv
 
-The posteriors are those of split 0. A draw is projected to s, the log ratio of the Laplace approximation, where a chain
-starts, to the posterior. No other function distinguishes the two better. The reference is draws of the Laplace
-approximation with weights exp(-s), or the No-U-Turn sampler if the effective number of these draws is below ``LEAST``
-of their number. The Kolmogorov distance of s is at most t, the total variation distance. A kernel that leaves the
-posterior invariant cannot increase it, so t is at most that of the start. If draws outside of a ball are discarded,
-that bound is divided by the posterior mass of the ball. ``tv_low`` and ``tv_high`` are these bounds, a wide interval.
-The other columns are those of ``evaluation.sampler_distance``.
+The posteriors are those of split 0. A draw is projected to s, the log ratio of the Laplace approximation, from which a
+chain starts, to the posterior. No other function distinguishes the two better.
+
+The reference has draws of the Laplace approximation with weights exp(-s). If the effective number of these draws is
+below ``LEAST`` of their number, it has draws of the No-U-Turn sampler.
+
+The Kolmogorov distance of s is at most t, the total variation distance. A kernel that leaves the posterior invariant
+cannot increase t, so t is at most that of the start. If draws outside of a ball are discarded, that bound is divided by
+the posterior mass of the ball. ``tv_low`` and ``tv_high`` are these bounds, a wide interval. The other columns are
+those of ``evaluation.sampler_distance``.
 """
 
 from __future__ import annotations
@@ -33,15 +36,16 @@ from workflow.worker import make_task
 
 CONCENTRATED, DIFFUSED = "posterior_sampling_glm_concentrated", "posterior_sampling_glm_diffused"
 OPS = "posterior_sampling_ops"
-#: cells, in full where the rows are few. Elsewhere those whose start is farthest from its posterior.
+#: cells by data set: all if there are few rows, else those whose start is farthest from the posterior.
 COMMON = {
     "abalone": tuple((m, e) for m in (CONCENTRATED, DIFFUSED, OPS) for e in ("0.1", "1", "8")),
     "adult": ((CONCENTRATED, "8"), (DIFFUSED, "0.1")),
 }
-#: draws, and the smallest level at which they say something of a tail.
+#: number of draws, and the smallest tail probability that they can show.
 DRAWS = {"abalone": 400, "adult": 100}
 LEVEL = {"abalone": 0.02, "adult": 0.05}
-#: weighted draws of the reference; their least worth a draw; chains, warm-up and samples of the other reference.
+#: number of weighted draws of the reference, their smallest effective number per draw, and chains, warm-up and samples
+#: of the other reference.
 WEIGHTED, LEAST, CHAINS = 4000, 0.1, (4, 100, 150)
 
 
@@ -63,7 +67,7 @@ def common_row(cell: Cell, data, count: int, level: float, wrong=None) -> dict:
     rng = np.random.default_rng(seeds[1])
 
     def log_ratio(w):
-        """s of weights (k, d), up to a constant."""
+        """The log ratio s at weights (k, d), up to a constant."""
         u = np.linalg.solve(around.whitening, (w - around.mode).T)
         return potential(w.T, z, target.power, target.precision) - 0.5 * (u**2).sum(axis=0)
 
@@ -79,7 +83,9 @@ def common_row(cell: Cell, data, count: int, level: float, wrong=None) -> dict:
         chains = long_chains(z, target, rng, *CHAINS)
         flat = chains.draws.reshape(-1, z.shape[1])
         by, s, inside = "No-U-Turn chains", log_ratio(flat), np.linalg.norm(flat, axis=1) <= target.radius
-        weight = np.full(len(s), chains.ess_energy / len(s) ** 2)  # so that 1 / sum of squares is the effective size
+        weight = np.full(
+            len(s), chains.ess_energy / len(s) ** 2
+        )  # weights sum to 1, so 1 / sum of squares is the effective size
     whole = float(1.0 / (weight**2).sum()) if by == "importance sampling" else chains.ess_energy
     size = whole * float(weight[inside].sum() / weight.sum())
     mass = share(round(size), max(round(whole), round(size)))[1] if not inside.all() else 1.0

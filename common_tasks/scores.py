@@ -39,24 +39,24 @@ PRIVATE, PRIVATE_YARDSTICK, BARE, REFERENCE, FREE, FREE_YARDSTICK = (
     "Baselines, without privacy",
 )
 ROLES = (PRIVATE, PRIVATE_YARDSTICK, BARE, REFERENCE, FREE, FREE_YARDSTICK)
-#: kind of model -> the method without privacy: the exact posterior if there is one.
+#: kind of model -> the non-private method: the exact posterior if there is one.
 REFERENCES = {name: kind_of(name).references for name in kinds()}
 FAILED = ("failed", "timeout", "diverged")
-#: a fit that fails with one of these, on every split, has refused: its reason says why. A refusal is no defeat.
+#: reasons of a refusal: a method that fails with one of these on every split does not count as worse.
 REFUSALS = ("MethodError: ", "BudgetExceeded: ")
 REFUSED = "not_supported"
 ROOT = Path(__file__).parent.parent
-#: mark behind the name of a data set whose guarantees are conditional.
+#: mark after the name of a data set whose guarantees are conditional.
 CONDITIONAL_MARK = "*"
 CONDITIONAL_NOTE = f"{CONDITIONAL_MARK} {CONDITIONAL}. These follow from the private rows, and no epsilon counts them."
-#: why a method is in a tuned column with its default: that won the tuning, there is no grid to choose from, or
-#: there is one and nothing was tried on that data set.
+#: reasons why a method is in a tuned column with its default: the default won the tuning, there is no grid, or there is
+#: a grid and nothing was tried on that data set.
 DEFAULT, NO_GRID, NOT_TUNED = "default", "default, no grid", "default, not tuned"
 
 
 @dataclass(frozen=True, order=True)
 class Arm:
-    """A method at one setting. ``epsilon``: that of its budget as the config words it, "" without privacy."""
+    """A method at one setting. ``epsilon``: that of its budget as the config writes it, "" for a non-private method."""
 
     method: str
     setting: str
@@ -71,13 +71,16 @@ class Arm:
 
 @dataclass(frozen=True, eq=False)
 class Family:
-    """All scores of one experiment of the rule. It is equal to itself only, so results that follow can be cached.
+    """All scores of one experiment of the rule. It is equal only to itself, so results derived from it can be cached.
 
-    ``values`` maps (data set, arm, metric) to split -> score, for status ok. ``summary`` maps the same keys to a row of
-    ``evaluation.summary.summarise``. ``status`` maps (data set, arm) to the cell's (status, reason). It is ``REFUSED``
-    if a method says that it cannot keep the budget. ``arms`` are compared with each other. ``ablations`` support a
-    finding, after test scores were seen, and are in no comparison. ``defaults`` maps (data set, tuned arm) to the
-    default arm whose scores it has there, and why: ``DEFAULT``, ``NO_GRID`` or ``NOT_TUNED``.
+    * ``values``: (data set, arm, metric) -> split -> score, for status ok.
+    * ``summary``: the same keys -> a row of ``evaluation.summary.summarise``.
+    * ``status``: (data set, arm) -> the cell's (status, reason). It is ``REFUSED`` if a method says that it cannot keep
+      the budget.
+    * ``arms``: arms that are compared with each other.
+    * ``ablations``: arms that support a finding. They were added after test scores were seen, so they are not compared.
+    * ``defaults``: (data set, tuned arm) -> the default arm whose scores it has there, and why: ``DEFAULT``,
+      ``NO_GRID`` or ``NOT_TUNED``.
     """
 
     experiment: str
@@ -113,11 +116,11 @@ class Family:
 
     @property
     def conditional(self) -> tuple[str, ...]:
-        """Data sets whose private fits use ranges that are the extremes of the table itself."""
+        """Data sets whose private fits use ranges that are the minimum and maximum of the table itself."""
         return tuple(d for d in self.datasets if conditional(d, self.kind))
 
     def set_title(self, dataset: str) -> str:
-        """Its title, with the mark of a conditional data set."""
+        """The title of a data set, with the mark if it is conditional."""
         return dataset_title(dataset) + (CONDITIONAL_MARK if dataset in self.conditional else "")
 
     @property
@@ -129,7 +132,7 @@ class Family:
         return [a for a in self.arms if a.role in roles and column in (None, a.column)]
 
     def mark(self, dataset: str, arm: Arm) -> str:
-        """The mark of a number of a tuned column that is the default's; otherwise ""."""
+        """The mark of a number in a tuned column that is the default's, otherwise ""."""
         return self.defaults[dataset, arm][1] if (dataset, arm) in self.defaults else ""
 
     def field(self, dataset: str, metric: str, arms: Iterable[Arm]) -> dict[Arm, dict[str, float]]:
@@ -187,10 +190,10 @@ def _copy(defaults: dict[tuple[str, Arm], tuple[Arm, str]], status: dict, *table
 
 
 def tasks(families: Sequence[Family]) -> list[tuple[Family, list[Family]]]:
-    """(family of a task, the experiments that it is made of), in the order given.
+    """(family of a task, the experiments that it combines), in the order given.
 
     Experiments of one kind of model whose titles begin alike are one task, on the tables of all of them. A table of an
-    experiment without tuning has the default settings in the tuned columns. Each table is in one experiment only.
+    experiment without tuning has the default settings in the tuned columns. Each table is in only one experiment.
     """
     groups: dict[tuple[str, str], list[Family]] = {}
     for f in families:
@@ -199,7 +202,7 @@ def tasks(families: Sequence[Family]) -> list[tuple[Family, list[Family]]]:
 
 
 def _joined(group: Sequence[Family]) -> Family:
-    """One family of several; that of the most tuned arms gives its name."""
+    """One family that combines several. The one with the most tuned arms gives its name."""
     if len(group) == 1:
         return group[0]
     first, *others = sorted(group, key=lambda f: -sum(a.tuned for a in f.arms))
@@ -221,7 +224,7 @@ def _joined(group: Sequence[Family]) -> Family:
 
 
 def chosen(config: dict[str, Any]) -> dict[str, Any] | None:
-    """data set -> method -> epsilon -> what ``workflow.tuning`` chose (``settings``); None where nothing is tuned."""
+    """data set -> method -> epsilon -> settings that ``common_tasks.tuning`` chose. None if nothing is tuned."""
     if "tuned" not in config:
         return None
     return json.loads((ROOT / config["tuned"]).read_text(encoding="utf-8"))
@@ -232,15 +235,19 @@ def taken_over(
 ) -> dict[tuple[str, Arm], tuple[Arm, str]]:
     """(data set, tuned arm) -> (default arm whose scores it takes over, why), for every tuned column.
 
-    The default of a private method or baseline, at the same epsilon and on the same data set, is taken over in three
-    cases: the tuning chose it, the method has no ``grid``, or nothing was tried for the method on that data set. It is
-    not taken over if the tuning chose other settings that have no cell, because the default is then not the choice. A
-    method without a guarantee is not tuned and takes part in no comparison.
+    A private method or baseline takes over its default at the same epsilon and on the same data set in three cases:
+
+    * The tuning chose the default.
+    * The method has no ``grid``.
+    * Nothing was tried for the method on that data set.
+
+    If the tuning chose other settings that have no cell, the default is not taken over, because it is not the choice. A
+    method without a guarantee is not tuned and not compared.
 
     Parameters
     ----------
     tuned : the result of :func:`chosen`.
-    arms, status : those of the cells that ran; a column is tuned if one of them is.
+    arms, status : those of the cells that ran. A column is tuned if one of them is.
     """
     if tuned is None:
         return {}
@@ -261,7 +268,7 @@ def taken_over(
 
 
 def budget_of(method: str, setting: str, config: dict[str, Any], spent: dict[tuple[str, str], str]) -> str:
-    """The epsilon of an arm whose ledgers have one: that of its budget, or what was spent; "" without privacy.
+    """The epsilon of an arm whose ledgers have one: that of its budget, or what was spent. "" for a non-private arm.
 
     The ledger decides whether there is one, whatever the name of the arm. ``spent``: (method, setting) -> the first
     epsilon of its ledgers.
@@ -275,9 +282,9 @@ def budget_of(method: str, setting: str, config: dict[str, Any], spent: dict[tup
 
 
 def arm_of(method: str, setting: str, kind: str, spent: str = "") -> Arm:
-    """Its epsilon, whether it is tuned, and its role. A part of the setting that says neither is a label.
+    """The arm of a method and setting, with its epsilon, whether it is tuned, and its role.
 
-    ``spent``: the epsilon of an arm whose setting names none.
+    A part of the setting that says none of these is a label. ``spent``: the epsilon of an arm whose setting names none.
     """
     parts = setting.split(";")
     epsilon = next((p.removeprefix("epsilon=") for p in parts if p.startswith("epsilon=")), spent)
@@ -292,7 +299,7 @@ def label(arm: Arm) -> str:
 
 
 def role_of(method: str, kind: str, budgeted: bool) -> str:
-    """One of ``ROLES``. ``budgeted``: whether it runs under an epsilon."""
+    """The role of a method, one of ``ROLES``. ``budgeted``: whether it runs under an epsilon."""
     if not budgeted and method in REFERENCES.get(kind, ()):
         return REFERENCE
     method_class = adapter(method, kind)
@@ -304,7 +311,7 @@ def role_of(method: str, kind: str, budgeted: bool) -> str:
 
 
 def adapter(method: str, kind: str):
-    """The method for that kind of model; None if it no longer exists."""
+    """The method for that kind of model, or None if it no longer exists."""
     from methods import contract
 
     try:
@@ -314,22 +321,22 @@ def adapter(method: str, kind: str):
 
 
 def trivial(arm: Arm, kind: str) -> bool:
-    """Whether it is a baseline without privacy that uses next to nothing of the data, which a private method must beat.
+    """Whether an arm is a non-private baseline that uses next to nothing of the data, which a private method must beat.
 
-    The other controls give the exact answer: they are references.
+    The other non-private methods give the exact answer. They are references.
     """
     method_class = adapter(arm.method, kind)
     return arm.role == FREE_YARDSTICK and method_class is not None and method_class.role is Role.CONTROL
 
 
 def title(method: str, kind: str) -> str:
-    """The heading of a method; its name if it no longer exists."""
+    """The heading of a method, or its name if it no longer exists."""
     method_class = adapter(method, kind)
     return method if method_class is None else method_class.title
 
 
 def name_of(arm: Arm, kind: str) -> str:
-    """Heading of an arm without its epsilon."""
+    """The heading of an arm without its epsilon."""
     words = [title(arm.method, kind), label(arm), "tuned" if arm.tuned and not arm.epsilon else ""]
     return ", ".join(filter(None, words))
 

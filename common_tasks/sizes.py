@@ -1,15 +1,16 @@
-"""How what privacy costs depends on rows, columns and epsilon: a regression over the tables of a task.
+"""How the cost of privacy depends on rows, columns and epsilon: a regression over the tables of a task.
 
-The cost is 1 - score, on the scale of ``common_tasks.best``: 0 is the reference without privacy, 1 the training mean.
-For each private method, over its tables and budgets, ordinary least squares fits
+The cost is 1 - score, on the scale of ``common_tasks.best``: 0 is the non-private reference, 1 the training mean. For
+each private method, over its tables and budgets, ordinary least squares fits
 
     log(cost) = constant + a log(rows) + b log(columns) + c log(epsilon),
 
-with the cost between ``best.TIE`` and 1, as in the model there. A slope a is told as the factor 10^a: by what the cost
-is multiplied if there are ten times as many rows. The row ``EVERY`` is of all methods together, each with a constant of
-its own. Intervals resample whole tables, because the numbers of a table share all that is particular to it. They are
-about other tables of this kind, not about a table whose rows are thinned out: rows and columns of real tables differ
-together with all else. Scores at an end of the scale tend to pull slopes to 0.
+with the cost between ``best.TIE`` and 1, as in the model there. A slope a is reported as 10^a, the factor of the cost
+if there are ten times as many rows. The row ``EVERY`` is for all methods together, each with its own constant.
+
+Intervals resample whole tables, because the numbers of a table share all that is particular to it. They are about other
+tables of this kind, and not about subsets of one table, because rows and columns of real tables vary together with all
+other properties. Scores at an end of the scale tend to pull slopes to 0.
 """
 
 from __future__ import annotations
@@ -25,19 +26,24 @@ from common_tasks import best
 from common_tasks.scores import Family, tasks
 
 NAME = "common_sizes.csv"
-#: ``factor``: of the cost, with its 95 % interval, if there is ten times as much of ``of``; ``at_an_end``: share of the
-#: costs that are at an end of the scale.
+#: columns. ``factor``: of the cost, with its 95 % interval, if there is ten times as much of ``of``. ``at_an_end``:
+#: share of the costs that are at an end of the scale.
 COLUMNS = ("task", "method", "of", "factor", "low", "high", "tables", "scores", "at_an_end")
 TERMS = ("rows", "columns", "epsilon")
-#: all methods together.
+#: name of the row for all methods together.
 EVERY = "every method"
 #: resamplings of the tables, and their seed.
 RESAMPLED, SEED = 2000, 0
 
 
 def costs(family: Family) -> pd.DataFrame:
-    """A row per private method, table and epsilon with a score that counts: ``method``, ``dataset``, ``cost``, and the
-    natural logarithms of ``TERMS``; no row without a scale. Rows are those of the whole table."""
+    """Costs of privacy: one row per private method, table and epsilon with a score that counts.
+
+    The columns are ``method``, ``dataset``, ``cost`` and ``TERMS``.
+
+    The ``TERMS`` are natural logarithms. Without a scale there is no row. The number of rows is that of the whole
+    table.
+    """
     found = []
     for epsilon in family.epsilons:
         scores = best.scores_of(family, epsilon, best.About())
@@ -52,9 +58,10 @@ def costs(family: Family) -> pd.DataFrame:
 
 
 def slopes(frame: pd.DataFrame, weights: np.ndarray) -> np.ndarray:
-    """Least-squares slopes of log cost on ``TERMS``, (k, 3), with a constant per method.
+    """Least-squares slopes (k, 3) of log cost on ``TERMS``, with a constant per method.
 
-    ``weights``: (k, tables), how often each table counts, tables by name. A slope that its rows cannot tell is NaN.
+    ``weights``: (k, tables), how often each table counts, with tables by name. A slope that its rows do not determine
+    is NaN.
     """
     y = np.log(frame["cost"].clip(best.TIE, 1.0))
     z = frame[list(TERMS)].assign(y=y).to_numpy()
@@ -74,7 +81,7 @@ def slopes(frame: pd.DataFrame, weights: np.ndarray) -> np.ndarray:
 
 
 def effects(family: Family, resampled: int = RESAMPLED) -> pd.DataFrame:
-    """Columns ``COLUMNS``: all methods together first, then each with at least ``best.FEWEST_TABLES`` tables."""
+    """Effects with columns ``COLUMNS``: all methods together, then each with at least ``best.FEWEST_TABLES`` tables."""
     frame = costs(family)
     every = frame["dataset"].nunique()
     if every < best.FEWEST_TABLES:
@@ -99,7 +106,7 @@ def effects(family: Family, resampled: int = RESAMPLED) -> pd.DataFrame:
 
 
 def table(families: Sequence[Family]) -> pd.DataFrame:
-    """The effects of every task with enough tables; experiments of one task are taken together."""
+    """The effects of every task with enough tables. Experiments of one task are combined."""
     found = [effects(family) for family, _ in tasks(families)]
     found = [f for f in found if len(f)]
     return pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=COLUMNS)

@@ -1,19 +1,19 @@
 """The correlation of the scores of two random splits of one table, and the share of privacy noise in their spread.
 
-    python -m common_tasks.split_scores --data results/data            # print the table: a CPU minute
+    python -m common_tasks.split_scores --data results/data            # print the table: one CPU minute
     python -m common_tasks.split_scores --data results/data --commit   # write common_tasks/reference/split_scores.csv
 
-Intervals for new rows of the same distribution (``evaluation.paired``, Nadeau and Bengio 2003) take the correlation of
-the scores of two 90/10 splits to be ``ASSUMED``, the share of test rows. Here it is measured. A large table is cut at
-random into disjoint tables of ``ROWS`` rows, which serve as independent data sets of one distribution. Each is split
-``SPLITS`` times at random, and each training set is fitted with ``SEEDS`` seeds of the privacy noise. Nested analysis
-of variance gives the variance between tables, between splits of a table, and between seeds of a split.
+Intervals for new rows of the same distribution (``evaluation.paired``, Nadeau and Bengio 2003) assume that the
+correlation of the scores of two 90/10 splits is ``ASSUMED``, the share of test rows. Here it is measured. A large table
+is divided at random into disjoint tables of ``ROWS`` rows, which serve as independent data sets of one distribution.
+Each is split ``SPLITS`` times at random, and each training set is fitted with ``SEEDS`` seeds of the privacy noise.
+Nested analysis of variance gives the variance between tables, between splits of a table, and between seeds of a split.
 
 ``correlation`` is the first over the sum of all three, with a 95 % interval that resamples the tables. ``noise`` is the
 third over the second plus the third: the share of the variance over splits that is privacy noise.
 
-Scores are test log-likelihoods of linear regression, nats per row: of the exact posterior, of a private method, and the
-difference of both on the same split.
+Scores are test log-likelihoods of linear regression in nats per row, of the exact posterior, of a private method, and
+of the difference of both on the same split.
 """
 
 # ruff: noqa: E402 - thread counts must be set before NumPy is imported
@@ -38,7 +38,7 @@ from privacy.budget import BudgetSpec, Mode
 
 KIND, DELTA, ASSUMED = "bounded_linear_regression", 1e-5, 0.1
 DATA, TABLES, ROWS, SPLITS, SEEDS = "protein", 40, 1000, 10, 3
-#: private methods and their budgets.
+#: private methods and their epsilons.
 ARMS = (("adassp", 1.0), ("adassp", 8.0), ("whitened_ssp", 1.0))
 EXACT = "exact_posterior"
 TABLE = Path(__file__).parent / "reference" / "split_scores.csv"
@@ -47,7 +47,7 @@ RESAMPLED = 2000
 
 
 def components(scores: np.ndarray) -> np.ndarray:
-    """Unbiased variances between tables, splits and seeds, (3,), of scores (tables, splits, seeds)."""
+    """Unbiased variances (3,) between tables, splits and seeds, of scores (tables, splits, seeds)."""
     return _variances(*_sums(scores), *scores.shape[1:])
 
 
@@ -61,7 +61,7 @@ def _sums(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _variances(mean: np.ndarray, between: np.ndarray, within: np.ndarray, splits: int, seeds: int) -> np.ndarray:
-    """Variances (3, ...) from sums of tables in the last axis."""
+    """Variances (3, ...) from sums with the tables in the last axis."""
     noise, square = within.mean(axis=-1), between.mean(axis=-1)
     of_splits = (square - noise) / seeds if seeds > 1 else square
     return np.stack([mean.var(axis=-1, ddof=1) - square / (splits * seeds), of_splits, noise])
@@ -81,7 +81,7 @@ def share(scores: np.ndarray, seed: int = 0) -> tuple[float, float, float]:
 
 
 def measured(x: np.ndarray, y: np.ndarray, about: datasets.DataSet, tables: int = TABLES) -> dict[tuple, np.ndarray]:
-    """(method, epsilon) -> scores (tables, splits, seeds) of rows x (n, d), y (n,); (``EXACT``, "") has one seed."""
+    """(method, epsilon) -> scores (tables, splits, seeds) of rows x (n, d), y (n,). (``EXACT``, "") has one seed."""
     order = np.random.default_rng(0).permutation(len(x))
     cut = round(0.9 * ROWS)
     public = PublicKnowledge(cut, tuple(about.x_bounds), about.y_bounds, about.bounds_citation)
@@ -103,7 +103,7 @@ def measured(x: np.ndarray, y: np.ndarray, about: datasets.DataSet, tables: int 
 
 
 def table(found: dict[tuple, np.ndarray]) -> pd.DataFrame:
-    """Columns ``COLUMNS``: scores, then differences to the exact posterior."""
+    """The table with columns ``COLUMNS``: scores, then differences from the exact posterior."""
     exact = found[EXACT, ""]
     asked = [("score", arm, v) for arm, v in found.items()]
     asked += [("difference", arm, v - exact) for arm, v in found.items() if arm[0] != EXACT]

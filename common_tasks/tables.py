@@ -49,7 +49,7 @@ def build(family: Family, scale: str) -> list[tuple[Table, pd.DataFrame]]:
 
 
 def controls_table(extra: Path, scale: str) -> tuple[Table, pd.DataFrame] | None:
-    """The metrics of the exact posterior, and of one twice too narrow or too wide; None if they were not computed."""
+    """The metrics of the exact posterior, and of one twice too narrow or too wide. None if they were not computed."""
     path = extra / CONTROLS
     if not path.is_file():
         return None
@@ -96,7 +96,7 @@ def _row_name(arm: Arm, kind: str) -> str:
 
 
 def score_table(family: Family, scale: str) -> tuple[Table, pd.DataFrame]:
-    """A block per data set and metric, with methods in rows; columns: epsilons, tuned settings, no privacy."""
+    """Scores: one block per data set and metric, methods in rows, and epsilons, tuned and non-private in columns."""
     footnotes, blocks, long = Footnotes(), [], []
     columns = [*family.columns, ("", False), ("", True)]
     columns = [c for c in columns if c != ("", True) or any(a.column == c for a in family.arms)]
@@ -143,7 +143,7 @@ def _tuned_note(family: Family) -> tuple[str, ...]:
 
 
 def _heading(family: Family, dataset: str) -> str:
-    """The title of a data set; if it is conditional, with its condition."""
+    """The title of a data set, with its condition if it is conditional."""
     return family.set_title(dataset) + (f" ({CONDITIONAL})" if dataset in family.conditional else "")
 
 
@@ -215,7 +215,7 @@ def costs(family: Family) -> dict[tuple[str, Arm], dict[str, tuple[float, float,
 
 
 def calibration_table(family: Family, scale: str) -> tuple[Table, pd.DataFrame]:
-    """A block per data set, a row per arm: coverage or calibration error, distance to the exact posterior, cost."""
+    """One block per data set, one row per arm: coverage or calibration error, distance to the exact posterior, cost."""
     metrics = [m for m in CALIBRATION if any(key[2] == m for key in family.summary)]
     spent, footnotes, blocks, long = costs(family), Footnotes(), [], []
     shown = [c for c in COSTS if any(each[c][2] for each in spent.values())]
@@ -224,7 +224,7 @@ def calibration_table(family: Family, scale: str) -> tuple[Table, pd.DataFrame]:
         rows: list[tuple[str, list[Entry]]] = []
         ids: list[str] = []
         for role in dict.fromkeys(a.role for a in present):
-            # by epsilon, so that rows to be compared are neighbours
+            # by epsilon, so rows to be compared are adjacent
             part = sorted((a for a in present if a.role == role), key=lambda a: (float(a.epsilon or 0), a.tuned))
             for column in dict.fromkeys(a.column for a in part):
                 rows.append((role + (f", {column_words(column)}" if column[0] else ""), []))

@@ -1,14 +1,16 @@
-"""Would another surrogate have chosen the same settings? Choices of five methods on further surrogates.
+"""Whether another surrogate would have chosen the same settings, for five methods on further surrogates.
 
     python -m common_tasks.tuning_seeds            # print the table: about two CPU minutes
     python -m common_tasks.tuning_seeds --commit   # write it to common_tasks/reference/tuning_seeds.csv
 
-The tuned column of linear regression takes its settings from one surrogate per data set (``workflow.tuning``). Here
+The tuned column of linear regression takes its settings from one surrogate per data set (``common_tasks.tuning``). Here
 each choice is made again on the surrogates of ``SEEDS``, with the same noise. A row is a method, over ``DATASETS``,
-three budgets and the seeds: ``same`` is the share of choices that are the committed ones, and ``default`` the share of
-committed choices that are the default. ``lost`` is the mean log-likelihood, in nats per row of the further surrogate,
-that its own choice has above the committed one. ``gained`` is what the committed choice has there above the default,
-``worst`` the least of these. No data set of the suite is read.
+three budgets and the seeds. No data set of the suite is read.
+
+* ``same``: share of choices that equal the committed ones.
+* ``default``: share of committed choices that are the default.
+* ``lost``: mean log-likelihood, in nats per row of the further surrogate, of its own choice minus the committed one.
+* ``gained``: that of the committed choice minus the default. ``worst``: the smallest of these.
 """
 
 # ruff: noqa: E402 - thread counts must be set before NumPy is imported
@@ -25,27 +27,27 @@ import numpy as np
 import pandas as pd
 
 import datasets
+from common_tasks.tuning import choose, surrogate
 from datasets.files import ROOT, write_csv
 from methods import contract
 from models.bounded import BoundedLinearRegression
-from workflow.tuning import choose, surrogate
 
 KIND, DELTA, EPSILONS = "bounded_linear_regression", 1e-5, (0.1, 1.0, 8.0)
 METHODS = ("adassp", "boosted_adassp", "dp_em_corrected", "sufficient_statistics_perturbation", "whitened_ssp")
 DATASETS = ("wine", "kin8nm", "power", "naval")
-#: the committed choices are of seed 20.
+#: seeds of the further surrogates. The committed choices are those of seed 20.
 SEEDS = (21, 22, 23, 24)
 CHOSEN = ROOT / "common_tasks" / "tuned" / "common_linear_regression.json"
-#: beside the tables that findings read.
+#: in the folder of the tables that findings read.
 TABLE = ROOT / "common_tasks" / "reference" / "tuning_seeds.csv"
 COLUMNS = ("method", "choices", "same", "default", "lost", "gained", "worst")
 
 
 def compared(committed: dict, again: dict, grid: tuple[dict, ...]) -> list[tuple[bool, bool, float, float]]:
-    """Per budget: is the choice the same, is the committed one the default, what is lost, what is gained.
+    """Per budget: is the choice the same, is the committed one the default, what is lost, and what is gained.
 
-    ``committed``, ``again``: of :func:`workflow.tuning.choose`. A setting whose fit failed has no score; a choice that
-    fails on the further surrogate has lost without bound.
+    ``committed``, ``again``: from :func:`common_tasks.tuning.choose`. A setting whose fit failed has no score. A choice
+    that fails on the further surrogate loses infinitely much.
     """
     out = []
     for epsilon, made in again.items():
@@ -57,7 +59,7 @@ def compared(committed: dict, again: dict, grid: tuple[dict, ...]) -> list[tuple
 
 
 def table(names: tuple[str, ...] = DATASETS, methods: tuple[str, ...] = METHODS) -> pd.DataFrame:
-    """Columns ``COLUMNS``."""
+    """The table with columns ``COLUMNS``."""
     committed = json.loads(CHOSEN.read_text(encoding="utf-8"))
     found: dict[str, list[tuple[bool, bool, float, float]]] = {name: [] for name in methods}
     for dataset in names:

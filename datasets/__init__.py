@@ -1,8 +1,8 @@
 """The data sets: sources, checksums, parsing and splits.
 
 There is one file per data set, which holds one ``DATASET``. A file that reads a collection of tables holds them as
-``DATASETS``. A new data set needs one new file in this folder and no other change. Importing this package reads no file
-and imports neither pandas, openpyxl nor scikit-learn.
+``DATASETS``. A new data set needs one new file in this folder and no other change. Importing this package reads no
+file, and does not import pandas, openpyxl or scikit-learn.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from datasets.store import Loaded, load
 
 __all__ = ["DataError", "DataSet", "Loaded", "RawFile", "Source", "Table", "get", "load", "names", "table_sha256"]
 
-#: environment variable with files of data sets outside of this folder, separated as in PATH.
+#: environment variable that names files of data sets outside of this folder, separated as in PATH.
 OUTSIDE = "DPBAYES_DATASETS"
 
 # Files of this folder that are not data sets.

@@ -1,8 +1,8 @@
-"""Abalone (UCI 1): has a shell 10 rings or more? From sex, sizes and weights.
+"""Abalone (UCI 1): whether a shell has 10 rings or more, from sex, sizes and weights.
 
-Used as a classification by Geumlek, Song & Chaudhuri 2017: fewer than 10 rings against the rest, 7 numbers and 2
-dummies of the sex, one level left out (9 columns). The paper does not say which; here it is F, the first in the order
-of the characters.
+Geumlek, Song & Chaudhuri 2017 use it as a classification, fewer than 10 rings against the rest. They have 9 columns: 7
+numbers, and 2 dummies of the sex with one level left out. The paper does not say which. Here it is F, the first in the
+order of the characters.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from datasets.base import UCI, UCI_OLD, DataError, DataSet, RawFile, Source, Table, parse_lines, require_width
 
 RINGS = 10
-#: minimum and maximum that abalone.names prints, three decimals.
+#: minimum and maximum as printed in abalone.names, with three decimals.
 _PRINTED = {
     "length": (0.075, 0.815),
     "diameter": (0.055, 0.650),
@@ -28,9 +28,9 @@ COLUMNS = (*_PRINTED, "sex=I", "sex=M")
 
 
 def parse(path: Path) -> Table:
-    """abalone.data: no header, comma separated; sex (M, F or I), seven numbers, rings.
+    """Rows of abalone.data: no header, comma separated; sex (M, F or I), seven numbers, rings.
 
-    Raises DataError for a sex that is none of the three or a line that cannot be read.
+    Raises DataError for another sex or a line that cannot be read.
     """
     path = Path(path)
     with path.open(encoding="utf-8") as file:
@@ -44,8 +44,9 @@ def parse(path: Path) -> Table:
     return Table(np.ascontiguousarray(x, dtype=np.float64), (numbers[:, 7] >= RINGS).astype(np.float64), COLUMNS)
 
 
-# abalone.names prints the ranges of the table's own rows (``extremes``: no public knowledge), with three decimals where
-# the file has four, so half of the last digit is added. The unit is that of the file: millimetres or grams over 200.
+# abalone.names prints the ranges of the table's own rows (``extremes``: not public knowledge). They have three decimals
+# and the file has four, so half of the last digit is added. The unit is that of the file: millimetres or grams over
+# 200.
 DATASET = DataSet(
     name="abalone",
     title="Abalone",

@@ -1,7 +1,7 @@
-"""Abalone (UCI 1): how many rings has a shell? From sex, sizes and weights; the rings plus 1.5 are the age in years.
+"""Abalone (UCI 1): the number of rings of a shell, from sex, sizes and weights. Rings plus 1.5 are the age in years.
 
 The table of ``datasets.abalone`` with the number of rings as the target. Sex is coded by the levels that abalone.names
-lists, one column for I and one for M, 0 in both for F.
+lists: one column for I and one for M, and 0 in both for F.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _RANGES = dict(zip(abalone.COLUMNS, abalone.DATASET.x_bounds, strict=True))
 
 
 def parse(path: Path) -> Table:
-    """abalone.data: no header, comma separated; sex (M, F or I), seven numbers, rings. Raises DataError."""
+    """Rows of abalone.data: no header, comma separated; sex (M, F or I), seven numbers, rings. Raises DataError."""
     return table(Path(path), LAYOUT, TARGET)
 
 

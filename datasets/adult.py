@@ -1,9 +1,9 @@
-"""Adult (UCI 2): does a person earn more than 50,000 dollars a year? Census of 1994.
+"""Adult (UCI 2): whether a person earns more than 50,000 dollars per year. Census of 1994.
 
-The table holds what the literature on private logistic regression uses: 6 numbers and 94 dummies of the 8 nominal
-attributes, one level of each left out (100 columns; Geumlek, Song & Chaudhuri 2017 count as many). "?" is a level of
-its own where the file has it. The paper does not say which level it leaves out; here it is the first in the order of
-the characters ("?" before the letters), as common libraries do. Rows: those of adult.data, then those of adult.test.
+The table has the 100 columns of the literature on private logistic regression: 6 numbers, and 94 dummies of the 8
+nominal attributes with one level of each left out. Geumlek, Song & Chaudhuri 2017 have as many. The paper does not say
+which level it leaves out. Here it is the first in the order of the characters, as in common libraries. "?" is a level
+of its own, before the letters, for attributes that have it. Rows are those of adult.data, then those of adult.test.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import numpy as np
 from datasets.base import UCI, UCI_OLD, DataError, DataSet, RawFile, Source, Table
 
 NUMBERS = ("age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "hours-per-week")
-#: attributes of a line, in the order of the file; the label follows.
+#: attributes of a line, in the order of the file. The label is last.
 FIELDS = (
     *("age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation", "relationship"),
     *("race", "sex", "capital-gain", "capital-loss", "hours-per-week", "native-country"),
 )
-#: levels as adult.names lists them; "?" stands for unknown and is used by three attributes.
+#: levels as adult.names lists them. "?" means unknown and occurs in three attributes.
 LEVELS = {
     "workclass": "Private, Self-emp-not-inc, Self-emp-inc, Federal-gov, Local-gov, State-gov, Without-pay, "
     "Never-worked, ?",
@@ -39,17 +39,17 @@ LEVELS = {
     "Portugal, Ireland, France, Dominican-Republic, Laos, Ecuador, Taiwan, Haiti, Columbia, Hungary, Guatemala, "
     "Nicaragua, Scotland, Thailand, Yugoslavia, El-Salvador, Trinadad&Tobago, Peru, Hong, Holand-Netherlands, ?",
 }
-#: attribute -> its levels in the order of the characters; the first has no column.
+#: attribute -> its levels in the order of the characters. The first has no column.
 SORTED_LEVELS = {name: tuple(sorted(text.split(", "))) for name, text in LEVELS.items()}
 COLUMNS = (*NUMBERS, *(f"{name}={level}" for name, levels in SORTED_LEVELS.items() for level in levels[1:]))
 LABELS = ("<=50K", ">50K")
 
 
 def parse(train: Path, test: Path) -> Table:
-    """adult.data and adult.test: no header, comma and blank, "?" for unknown, label last (with a dot in adult.test).
+    """Rows of adult.data and adult.test: no header, comma and blank, "?" for unknown, label last.
 
-    Lines that are empty or start with "|" are no rows. Raises DataError for a line with another number of fields, a
-    field that is no number, or a level that adult.names does not list.
+    In adult.test, the label has a dot. Lines that are empty or start with "|" are not rows. Raises DataError for a line
+    with another number of fields, a field that is not a number, or a level that adult.names does not list.
     """
     blocks = [_rows(Path(train)), _rows(Path(test))]
     return Table(np.vstack([x for x, _ in blocks]), np.concatenate([y for _, y in blocks]), COLUMNS)
@@ -104,8 +104,8 @@ def _raw(name: str, sha256: str, megabytes: float) -> RawFile:
     )
 
 
-# Documented: the levels, so a dummy is 0 or 1. Not documented: a range of any of the six numbers (adult.names gives one
-# end only, of three: age above 16, final weight above 1, hours above 0).
+# Documented: the levels, so a dummy is 0 or 1. Not documented: a range of any of the six numbers. For three of them,
+# adult.names gives only the lower end: age above 16, final weight above 1, hours above 0.
 DATASET = DataSet(
     name="adult",
     title="Adult",

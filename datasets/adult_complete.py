@@ -1,8 +1,8 @@
-"""Adult without the rows that miss a value, as NA-DPVI's experiment prepares it (Alrawajfeh, Jalko & Honkela 2025).
+"""Adult without rows that have missing values, as in the experiment of NA-DPVI (Alrawajfeh, Jalko & Honkela 2025).
 
-Rows with "?" are dropped: 30,162 of adult.data, then 15,060 of adult.test. Columns: 5 numbers as they are, then a dummy
-for every level of 6 attributes in the order of the characters (education-num, native-country and relationship are left
-out). The levels are those that adult.names lists; "Never-worked" has none, because such a person has no occupation and
+Rows with "?" are dropped. That leaves 30,162 of adult.data, then 15,060 of adult.test. The columns are 5 unchanged
+numbers, then a dummy for every level of 6 attributes in the order of the characters. Education-num, native-country and
+relationship are left out. The levels are those in adult.names, without "Never-worked": such a person has no occupation,
 so no complete row. The authors' code takes the levels from its training rows, with the same result.
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 from datasets import adult
 from datasets.base import DataSet, Table
 
-#: rows of adult.data and of adult.test that are complete.
+#: number of complete rows in adult.data and adult.test.
 TRAIN, TEST = 30_162, 15_060
 NUMBERS = ("age", "fnlwgt", "capital-gain", "capital-loss", "hours-per-week")
 ATTRIBUTES = ("workclass", "education", "marital-status", "occupation", "race", "sex")
@@ -27,7 +27,10 @@ COLUMNS = (*NUMBERS, *(f"{name}={level}" for name, levels in LEVELS.items() for 
 
 
 def parse(train: Path, test: Path) -> Table:
-    """From the table of :mod:`datasets.adult`, where one level of each attribute ("?" if it has that) has no column."""
+    """The complete rows with all dummies, made from the table of :mod:`datasets.adult`.
+
+    In that table, one level of each attribute ("?" if the attribute has it) has no column.
+    """
     table = adult.parse(train, test)
     at = {column: j for j, column in enumerate(table.columns)}
 

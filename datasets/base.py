@@ -1,4 +1,4 @@
-"""A data set: where its raw files come from, how they become a table, and what is publicly known about it."""
+"""A data set: the sources of its raw files, how they become a table, and what is publicly known about it."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ class Table:
     x : float64 (n, d), inputs in the literature's column and row order, original units.
     y : float64 (n,), target in original units, or the number of the class for a classification set.
     columns : the d input names.
-    authors_order : int64 (n,) such that rows[authors_order] are in the order that the authors of DP-SEP used, or None
-        if that is the order of the table.
+    authors_order : int64 (n,) such that rows[authors_order] are in the order that the authors of DP-SEP used. None if
+        that is the order of the table.
     extra : float64 (n, k), columns of the file that are neither input nor target. They are part of the fingerprint.
     """
 
@@ -85,8 +85,8 @@ class DataSet:
     x_bounds, y_bounds : documented ranges, one per input column, None if the documentation gives none. They are never
         the minimum and maximum of the table's rows, which are private.
     bounds_citation : where the ranges are documented.
-    extremes : columns (the target by the name in ``target``) whose printed range is the minimum and maximum of the
-        table's own rows, perhaps rounded. Such a range was computed from the rows, so it is not public knowledge, and a
+    extremes : columns, with the target by the name in ``target``, whose printed range is the minimum and maximum of the
+        table's own rows, perhaps rounded. Such a range was computed from the rows, so it is not public knowledge. A
         guarantee that uses it for free is conditional on it. All other ranges hold for any rows: a scale, a coding, the
         domain of a simulation. A table with ranges has to state this, with () for none.
     range_guard : a rule of the private release of ranges that was added after a score of this table was looked at. It
@@ -94,9 +94,9 @@ class DataSet:
     as_programmed : whether a simulated set is drawn as the authors' code draws it, if the paper prints another
         distribution. Its scores are those that the authors' code computes.
     n_splits : usual number of splits, blocks or replicates. An experiment states its own number.
-    table_sha256 : fingerprint of the parsed table (see :func:`table_sha256`); "" if it is not known.
-    kind : "table" (real rows), "simulated" (drawn from the distribution of a published simulation study) or
-        "synthetic" (for time, memory and tests; a page with a result of it says so).
+    table_sha256 : fingerprint of the parsed table (see :func:`table_sha256`), or "" if it is not known.
+    kind : "table" (real rows), "simulated" (from the distribution of a published simulation study) or "synthetic" (for
+        time, memory and tests). A page with a result of a synthetic set says so.
     task : "regression", "classification", or "density", where no method sees the target.
     labels : names of the classes 0, 1, ... of a classification set.
     """
@@ -173,9 +173,10 @@ def table_sha256(x: np.ndarray, y: np.ndarray, extra: np.ndarray | None = None) 
 
 
 def read_delimited(path: Path, delimiter: str | None, wanted: Sequence[str]) -> np.ndarray:
-    """Read numbers of a delimited text with a header line: float64 (n, len(wanted)), columns in the order ``wanted``.
+    """Read numbers of a delimited text with a header line.
 
-    Raises DataError for a missing column, a line of another length or a field that is not a number.
+    Returns float64 (n, len(wanted)), with columns in the order ``wanted``. Raises DataError for a missing column, a
+    line of another length or a field that is not a number.
     """
     with path.open(encoding="utf-8") as lines:
         header = [h.strip().strip('"') for h in next(lines, "").rstrip("\r\n").split(delimiter)]
@@ -189,7 +190,7 @@ def parse_lines(path: Path, lines, delimiter: str | None, columns: Sequence[int]
         lines = [line for line in lines if line.strip()]
         if not lines:
             raise DataError(f"{path.name} has no rows; delete the file and fetch it again")
-        # Numbers are rounded correctly, unlike in faster readers; the fingerprints need these bits.
+        # Numbers are rounded correctly, unlike in faster readers. The fingerprints need these bits.
         return np.loadtxt(lines, delimiter=delimiter, comments=None, usecols=columns, ndmin=2)
     except ValueError as error:
         raise DataError(f"{path.name} cannot be read ({error}); delete the file and fetch it again") from error

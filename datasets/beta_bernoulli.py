@@ -1,6 +1,6 @@
 """Beta-Bernoulli, 500 simulated data sets: p ~ Beta(10, 10), x ~ Bernoulli(p).
 
-Distribution of Alrawajfeh, Jalko & Honkela 2025, exponential families experiment. theta = logit p.
+The distribution is that of the exponential-family experiment of Alrawajfeh, Jalko & Honkela 2025. theta = logit p.
 """
 
 from __future__ import annotations

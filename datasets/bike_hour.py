@@ -1,8 +1,8 @@
-"""Bike Sharing, hourly (UCI 275): how many bicycles are rented in an hour? From the calendar and the weather.
+"""Bike Sharing, hourly (UCI 275): the number of bicycles rented in an hour, from the calendar and the weather.
 
-Columns 17 and 18 of the file add up to the target, column 1 numbers the rows, and columns 2 and 3 repeat the year and
-the month of columns 6 and 7. These five are left out. Season, month, hour, weekday and weather are levels: a column of
-0 and 1 for each level except the first. The levels are those of the documentation of the data, not of the rows.
+Five columns of the file are left out. Columns 17 and 18 add up to the target, column 1 numbers the rows, and columns 2
+and 3 repeat the year and month of columns 6 and 7. Season, month, hour, weekday and weather are levels, with a column
+of 0 and 1 for each level except the first. The levels are those of the documentation of the data, not of the rows.
 """
 
 from __future__ import annotations
@@ -45,17 +45,17 @@ LAYOUT = Layout(
     header=False,
 )
 COLUMNS = LAYOUT.inputs(TARGET)
-#: what the documentation of the data states: a calendar, codings, and a share of 100 % humidity.
+#: documented facts: a calendar, codings, and humidity as a share of 100 %.
 RANGES = {"day": (1.0, 31.0), "year": (0.0, 1.0), "holiday": (0.0, 1.0), "working day": (0.0, 1.0)}
 RANGES |= {"humidity": (0.0, 1.0)}
 
 
 def parse(path: Path) -> Table:
-    """hour.csv of 19 fields without a header. Raises DataError for a value that is no level or no number."""
+    """Rows of hour.csv, 19 fields without a header. Raises DataError for a value that is not a level or a number."""
     return table(Path(path), LAYOUT, TARGET)
 
 
-# Temperatures and wind speed are scaled by extremes of the rows, so that their range [0, 1] is no public knowledge.
+# Temperatures and wind speed are scaled by extremes of the rows, so their range [0, 1] is not public knowledge.
 DATASET = DataSet(
     name="bike_hour",
     title="Bike Sharing, hourly",

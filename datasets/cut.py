@@ -1,9 +1,9 @@
-"""Regression tables with the target cut at a public threshold: classifications that were made for the common tasks.
+"""Regression tables with the target cut at a public threshold: classification tasks made for the common tasks.
 
-No source has these tasks. Logistic regression has few tables of its own here, so each of these data sets asks of a
-regression table whether the target reaches a threshold. A threshold is the middle of a documented scale, or a round
-number in the unit of the target. It is never a quantile of the rows, because that would be private. Kin8nm has no such
-table: the unit of its target is not stated.
+No source has these tasks. Logistic regression has few tables of its own here. So each of these data sets is a
+regression table with the question whether the target reaches a threshold. A threshold is the middle of a documented
+scale, or a round number in the unit of the target. It is never a quantile of the rows, because that would be private.
+Kin8nm has no such table, because the unit of its target is not stated.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def parse(of: DataSet, threshold: float, *paths: Path) -> Table:
 
 
 def _cut(of: DataSet, threshold: float, words: str, why: str, table_sha256: str) -> DataSet:
-    """``words``: the threshold with its unit; ``why``: why it is public."""
+    """The data set ``of``, cut at a threshold. ``words``: the threshold with its unit. ``why``: why it is public."""
     kept = ("n_rows", "n_inputs", "columns", "licence", "doi", "raw", "x_bounds", "range_guard")
     about = {name: getattr(of, name) for name in kept}
     extremes = of.extremes and tuple(c for c in of.extremes if c != of.target)

@@ -1,6 +1,7 @@
 """Dirichlet-categorical, 500 simulated data sets: p ~ Dirichlet(5, 5, 5), x in {0, 1, 2} ~ Categorical(p).
 
-Distribution of Alrawajfeh, Jalko & Honkela 2025, exponential families experiment. theta_j = log(p_j / p_3), j = 1, 2.
+The distribution is that of the exponential-family experiment of Alrawajfeh, Jalko & Honkela 2025.
+theta_j = log(p_j / p_3) for j = 1, 2.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """Fetch the raw files of a data set, check and parse them.
 
-``python -m datasets.fetch NAME --raw DIR --out FILE.npz [--mirror DIR] [--retries 3] [--timeout 30] [--offline]``
-``python -m datasets.fetch --check FILE.csv`` tries every address of every data set, without a mirror.
+    python -m datasets.fetch NAME --raw DIR --out FILE.npz [--mirror DIR] [--retries 3] [--timeout 30] [--offline]
+    python -m datasets.fetch --check FILE.csv    # try every address of every data set, without a mirror
 
 A mirror is a folder with each raw file at ``MIRROR/<data set>/<file>``. It is tried before the network. The environment
-variable DPBAYES_MIRROR can name it too. A data set that shares the raw files of another one names that one's folder
-(:func:`mirror_folder`). If the data cannot be fetched, the npz holds the reason and the exit status is still 0, so that
-other data sets go on. A full disk is not a fault of the data, and gives exit status 1.
+variable DPBAYES_MIRROR can also name it. A data set that shares the raw files of another one names the folder of that
+one (:func:`mirror_folder`). If the data cannot be fetched, the npz holds the reason and the exit status is still 0, so
+other data sets continue. A full disk is not a fault of the data, and gives exit status 1.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ from datasets.store import save
 
 _BLOCK = 1 << 20
 _PROGRESS_SECONDS = 5.0
-#: a server that sends fewer bytes per second counts as stuck.
+#: bytes per second below which a server counts as stuck.
 _SLOWEST = 1000
-#: largest allowed number of bytes of a zip member; the largest raw file has a fifth of it.
+#: largest allowed number of bytes of a zip member. The largest raw file has a fifth of it.
 _MOST_UNPACKED = 2 * 10**9
 #: columns of the table of addresses.
 ADDRESSES = ("dataset", "file", "address", "member", "date", "right", "reason")
-#: connection, redirections and the head of an answer may together take this many times the limit of a single wait.
+#: factor on the limit of a single wait, for connection, redirections and the head of an answer together.
 _WAITS_FOR_HEAD = 3
 
 

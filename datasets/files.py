@@ -56,7 +56,7 @@ def write_sealed(path: str | Path, text: str | bytes) -> None:
 
 
 def unbroken(path: Path) -> bool:
-    """Whether a table matches its checksum. One without a checksum only has to be non-empty."""
+    """Whether a table matches its checksum. A table without a checksum only has to be non-empty."""
     content, seal = path.read_bytes(), seal_of(path)
     if not seal.is_file():  # written by hand
         return bool(content)

@@ -1,6 +1,7 @@
 """Gamma-exponential, 500 simulated data sets: lambda ~ Gamma(shape 8, rate 2), x ~ Exp(rate lambda).
 
-Distribution of Alrawajfeh, Jalko & Honkela 2025, exponential families experiment. theta = log(exp(lambda) - 1).
+The distribution is that of the exponential-family experiment of Alrawajfeh, Jalko & Honkela 2025.
+theta = log(exp(lambda) - 1).
 """
 
 from __future__ import annotations

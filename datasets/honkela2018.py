@@ -1,7 +1,7 @@
 """The simulated table of Honkela et al. (2018): ten standard normal inputs, a linear target with noise of variance 1.
 
-The authors drew it once, from seed 42, and published the rows: every number of the paper's synthetic half is of these
-rows. So they are a table here, and no new rows are drawn. No range of a column is documented.
+The authors drew it once, from seed 42, and published the rows. Every number of the paper's synthetic half is about
+these rows. So they are a table here, and no new rows are drawn. No range of a column is documented.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ def _numbers(path: Path) -> np.ndarray:
 
 
 def parse(x_path: Path, y_path: Path) -> Table:
-    """x_data.csv and y_data.csv: no header, rows correspond. Raises DataError if their numbers of rows differ."""
+    """Inputs of x_data.csv and targets of y_data.csv, without a header and with corresponding rows.
+
+    Raises DataError if their numbers of rows differ.
+    """
     x, y = _numbers(x_path), _numbers(y_path)
     if len(x) != len(y) or y.shape[1] != 1:
         raise DataError(

@@ -12,13 +12,13 @@ COLUMNS = tuple(f"theta{i}" for i in range(1, 9))
 
 
 def parse(path: Path) -> Table:
-    """dataset_2175_kin8nm.csv: header, comma separated, target y last."""
+    """Rows of dataset_2175_kin8nm.csv: header, comma separated, target y last."""
     rows = read_delimited(Path(path), ",", (*COLUMNS, "y"))
     return Table(np.ascontiguousarray(rows[:, :-1]), rows[:, -1].copy(), COLUMNS)
 
 
-# Documented: joint angles in [-3.1416, 3.1416] and a target in [0, Inf). The rows at hand fill only half of the
-# documented range of the angles, which nobody may know without looking at them, so the documented one stands.
+# Documented: joint angles in [-3.1416, 3.1416] and a target in [0, Inf). The rows fill only half of the documented
+# range of the angles. That is known only from the rows, so the documented range is used.
 # Not documented: an upper bound of the target (the link lengths are not given), so the target has no bounds here.
 DATASET = DataSet(
     name="kin8nm",

@@ -1,4 +1,4 @@
-"""Life Science (ds1.10): ten principal components of chemical compounds; used by Park et al. (2017) for DP-EM."""
+"""Life Science (ds1.10): ten principal components of chemical compounds, used by Park et al. (2017) for DP-EM."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ COLUMNS = tuple(f"pc{i}" for i in range(1, 11))
 
 
 def parse(path: Path) -> Table:
-    """lifesci.csv: no header, ten components and a 0/1 class, which is kept as the target and used by nobody."""
+    """Rows of lifesci.csv: no header, ten components and a 0/1 class. The class is the target, which no method uses."""
     path = Path(path)
     with path.open(encoding="utf-8") as lines:
         rows = parse_lines(path, lines, ",")

@@ -1,7 +1,11 @@
 """Linear regression in 10 dimensions with unknown noise, 500 simulated data sets.
 
-v ~ InvGamma(20, 0.5), w | v ~ N(0, 4 v I) (10 slopes and a bias), x ~ N(0, I), y ~ N(w . [x, 1], v): distribution of
-Alrawajfeh, Jalko & Honkela 2025, linear regression experiment. theta = (w, log(exp(v) - 1)).
+The distribution is that of the linear regression experiment of Alrawajfeh, Jalko & Honkela 2025, with 10 slopes and a
+bias:
+
+    v ~ InvGamma(20, 0.5),  w | v ~ N(0, 4 v I),  x ~ N(0, I),  y ~ N(w . [x, 1], v)
+
+theta = (w, log(exp(v) - 1)).
 """
 
 from __future__ import annotations

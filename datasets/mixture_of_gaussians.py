@@ -1,4 +1,4 @@
-"""Mixture of Gaussians as Vinaroz & Park (2023, section 6.1) state it: 200 independent data sets."""
+"""Mixture of Gaussians as stated by Vinaroz & Park (2023, section 6.1), 200 independent data sets."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ COLUMNS = tuple(f"x{i}" for i in range(1, INPUTS + 1))
 
 
 def observe(rng: np.random.Generator, means: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """n rows (n, D) and labels (n,): a uniform label, then N(mean of the label, NOISE_SD^2 I)."""
+    """n rows (n, D) and labels (n,): a uniform label, then a row from N(mean of the label, NOISE_SD^2 I)."""
     labels = rng.integers(len(means), size=n)
     return means[labels] + NOISE_SD * rng.standard_normal((n, means.shape[1])), labels
 
 
 def generate(rng: np.random.Generator) -> Table:
-    """The printed distribution: mu_j ~ N(m, I) with m = 0 (the paper gives m no value), h_n uniform, x_n ~ N(mu_h,
-    0.5^2 I).
+    """The printed distribution, in blocks of :mod:`datasets.protocols.replicates`.
 
-    The target is the label, which no method sees. Blocks of :mod:`datasets.protocols.replicates`.
+        mu_j ~ N(m, I),  h_n uniform,  x_n ~ N(mu_h, 0.5^2 I)
+
+    The paper gives m no value. Here m = 0. The target is the label, which no method sees.
     """
     parts = []
     for _ in range(REPLICATES):

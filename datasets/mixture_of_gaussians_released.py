@@ -1,8 +1,8 @@
-"""Mixture of Gaussians as the authors' code of Vinaroz & Park draws it: data seeds 1 to 200.
+"""Mixture of Gaussians as drawn by the authors' code of Vinaroz & Park, data seeds 1 to 200.
 
-The authors' code is adapted from Li, Hernandez-Lobato & Turner (2015). Its means are not N(m, I): each coordinate has
-its own centre N(0, 1) and its own spread |N(0, 1)|, both drawn from the seed, so that a mean is about 1.4 from the
-origin in each coordinate instead of 1.
+The authors' code is adapted from Li, Hernandez-Lobato & Turner (2015). Its means are not N(m, I). Each coordinate has
+its own centre N(0, 1) and its own spread |N(0, 1)|, both drawn from the seed. So a mean is about 1.4 from the origin in
+each coordinate instead of 1.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from datasets.protocols.replicates import TEST, TRAIN
 def draw(seed: int, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Rows (n, 4), labels (n,) and means (4, 4) of one data seed of the authors' code, bit for bit.
 
-    Both streams are NumPy's legacy ones: RandomState(10 seed) for centres and spreads, RandomState(seed) for the means,
-    then n single draws of a label, then the noise. (The authors' code also redraws one coordinate where a mean's sum is
-    below 1e-4 in absolute value; it would fail there, and no seed from 1 to 200 comes near.)
+    Both streams are NumPy's legacy ones. RandomState(10 seed) gives centres and spreads. RandomState(seed) gives the
+    means, then n single draws of a label, then the noise. The authors' code also redraws one coordinate if a mean's sum
+    is below 1e-4 in absolute value. It would fail there, and no seed from 1 to 200 comes near.
     """
     outer = np.random.RandomState(10 * seed)
     centre = outer.randn(COMPONENTS, INPUTS)
@@ -37,9 +37,9 @@ def draw(seed: int, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def generate(rng: np.random.Generator) -> Table:
-    """Replicate k is data seed k + 1: the authors' 1000 rows to fit, then 1000 fresh ones from ``rng`` to score.
+    """Replicate k is data seed k + 1: the authors' 1000 rows to fit, then 1000 new ones from ``rng`` to score.
 
-    (The authors' code scores on the rows it was fitted to.) The target is the label, which no method sees.
+    The authors' code scores on the rows to which it was fitted. The target is the label, which no method sees.
     """
     parts = []
     for seed in range(1, REPLICATES + 1):

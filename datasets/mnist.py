@@ -1,7 +1,7 @@
 """MNIST, the digits 3 and 8 of the training file: 11,982 pictures of 28 x 28 pixels.
 
-The classification of Geumlek, Song & Chaudhuri 2017, whose sizes (7,988 and 3,994 rows) are those of the training file
-alone; the file of test pictures is not read.
+This is the classification of Geumlek, Song & Chaudhuri 2017. Its sizes (7,988 and 3,994 rows) are those of the training
+file only, so the file of test pictures is not read.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def read_idx(path: Path, dimensions: int) -> np.ndarray:
 
 
 def parse(images: Path, labels: Path) -> Table:
-    """The two training files; pixels 0 to 255, row by row; class 0 is the digit 3, class 1 the digit 8."""
+    """Rows of the digits 3 (class 0) and 8 (class 1) of the training files, pixels 0 to 255 row by row."""
     images, labels = Path(images), Path(labels)
     pictures, digits = read_idx(images, 3), read_idx(labels, 1)
     if len(pictures) != len(digits) or pictures.shape[1:] != (SIDE, SIDE):

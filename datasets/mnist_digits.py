@@ -1,7 +1,7 @@
 """MNIST, all ten digits: 60,000 training pictures of 28 x 28 pixels, then the 10,000 test pictures.
 
-``mnist`` is the set of the digits 3 and 8 alone; both share the raw files of the mirror's folder ``mnist``. The
-published split (``datasets.protocols.official``) is by position: training file first, test file behind it.
+``mnist`` has only the digits 3 and 8. Both share the raw files of the mirror's folder ``mnist``. The published split
+(``datasets.protocols.official``) is by position, with the training file first and the test file second.
 """
 
 from __future__ import annotations
@@ -18,7 +18,10 @@ CLASSES = 10
 
 
 def parse(train_images: Path, train_labels: Path, test_images: Path, test_labels: Path) -> Table:
-    """The four files; pixels 0 to 255, row by row; the target is the digit. Raises DataError for a file that is off."""
+    """The rows of the four files, with pixels 0 to 255 row by row and the digit as the target.
+
+    Raises DataError for a damaged file or one of another size.
+    """
     x, y = [], []
     for images, labels in ((train_images, train_labels), (test_images, test_labels)):
         images, labels = Path(images), Path(labels)

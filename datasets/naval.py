@@ -8,13 +8,16 @@ import numpy as np
 
 from datasets.base import UCI, UCI_OLD, DataSet, RawFile, Source, Table, parse_lines, require_width
 
-# Features.txt. T1 and P1 are constant in the table, Ts and Tp (columns 5 and 6) are identical: a constant input
-# has standard deviation zero, so guard the division.
+# Names from Features.txt. T1 and P1 are constant in the table, and Ts and Tp (columns 5 and 6) are identical. A
+# constant input has standard deviation zero, so divisions by it must be guarded.
 COLUMNS = ("lp", "v", "GTT", "GTn", "GGn", "Ts", "Tp", "T48", "T1", "T2", "P48", "P1", "P2", "Pexh", "TIC", "mf")
 
 
 def parse(path: Path) -> Table:
-    """data.txt: 18 columns, no header. Target is column 16 (compressor decay); column 17 (turbine decay) is extra."""
+    """Rows of data.txt: 18 columns, no header.
+
+    The target is column 16 (compressor decay); column 17 (turbine decay) is extra.
+    """
     path = Path(path)
     with path.open(encoding="ascii") as lines:
         rows = parse_lines(path, lines, None)
@@ -24,7 +27,7 @@ def parse(path: Path) -> Table:
 
 
 # Documented: ship speed 3 to 27 knots and the compressor's decay 0.95 to 1. Not documented: all else. The lever
-# position is said to be linear in the speed, without its range, so it has none here.
+# position is documented as linear in the speed, but without its range, so it has none here.
 _DOCUMENTED = {"v": (3.0, 27.0)}
 
 DATASET = DataSet(
@@ -55,7 +58,7 @@ DATASET = DataSet(
     parse=parse,
     x_bounds=tuple(_DOCUMENTED.get(c) for c in COLUMNS),
     y_bounds=(0.95, 1.0),
-    extremes=(),  # the grid of the simulation: chosen before there were rows, which reach both its ends
+    extremes=(),  # the grid of the simulation, chosen before there were rows; they reach both ends
     bounds_citation=(
         "README.txt of the data set (Coraddu et al. 2014): 'the kMc coefficient has been investigated in the domain "
         "[1; 0.95]', 'the range of feasible speed from 3 knots to 27 knots'"

@@ -15,7 +15,7 @@ _ZIP_SHA256 = "cc7b2a4977c0a44e8221c91d9a7e5746b3c68186cff7e5c61c70af6432b98c7a"
 
 
 def parse(path: Path) -> Table:
-    """Folds5x2_pp.xlsx: five sheets with the same rows shuffled. Table = Sheet5; authors_order = the first sheet."""
+    """Sheet5 of Folds5x2_pp.xlsx. The other sheets have the same rows shuffled; the first is ``authors_order``."""
     path = Path(path)
     literature, authors = _sheets(path)
     return Table(
@@ -39,7 +39,7 @@ def _sheets(path: Path) -> tuple[np.ndarray, np.ndarray]:
                 f"{path.name} has no sheet 'Sheet5' (it has {', '.join(book.sheetnames)}); delete the file and "
                 "fetch it again"
             )
-        # The literature's splits index Sheet5; the authors of DP-SEP read the workbook's first sheet.
+        # The literature's splits index Sheet5. The authors of DP-SEP read the workbook's first sheet.
         return _sheet(path, book["Sheet5"]), _sheet(path, book[book.sheetnames[0]])
     finally:
         book.close()
@@ -60,7 +60,7 @@ def _sheet(path: Path, sheet) -> np.ndarray:
 
 
 def matching_rows(path: Path, rows: np.ndarray, shuffled: np.ndarray) -> np.ndarray:
-    """int64 (n,) with rows[result] == shuffled; equal rows are matched in the order in which they stand."""
+    """int64 (n,) with rows[result] == shuffled. Equal rows are matched in their order."""
     if rows.shape == shuffled.shape:
         result = np.empty(len(rows), dtype=np.int64)
         result[np.lexsort(shuffled.T)] = np.lexsort(rows.T)

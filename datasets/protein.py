@@ -12,13 +12,13 @@ COLUMNS = tuple(f"F{i}" for i in range(1, 10))
 
 
 def parse(path: Path) -> Table:
-    """CASP.csv: header, comma separated. RMSD is the file's first column; the table has it last, as target."""
+    """Rows of CASP.csv: header, comma separated. The file has the target, RMSD, first, and the table last."""
     rows = read_delimited(Path(path), ",", (*COLUMNS, "RMSD"))
     return Table(np.ascontiguousarray(rows[:, :-1]), rows[:, -1].copy(), COLUMNS)
 
 
-# Printed: the target, whose page calls it 'RMSD-Size of the residue', with sizes from 0 to 21 angstrom. It says so of
-# the decoys of this table: the range is that of its rows, rounded, and no public knowledge (``extremes``).
+# Printed: the target, 'RMSD-Size of the residue' on its page, with sizes from 0 to 21 angstrom. The page says so about
+# the decoys of this table. So the range is that of its rows, rounded, and not public knowledge (``extremes``).
 # Not documented: a range of any input F1 to F9.
 DATASET = DataSet(
     name="protein",
@@ -48,7 +48,7 @@ DATASET = DataSet(
     parse=parse,
     x_bounds=(None,) * 9,
     y_bounds=(0.0, 21.0),
-    extremes=("RMSD",),  # said of the decoys of this table, whose largest target is 20.999
+    extremes=("RMSD",),  # stated about the decoys of this table, whose largest target is 20.999
     bounds_citation=(
         "UCI page of data set 265: 'There are 45730 decoys and size varying from 0 to 21 armstrong', with the target "
         "named 'RMSD-Size of the residue'"

@@ -29,13 +29,13 @@ import numpy as np
 
 from datasets.base import Bounds, DataError, Table
 
-#: what stands for a missing value, besides an empty field.
+#: texts of a missing value, in addition to an empty field.
 MISSING = frozenset(
     {"", "?", ".", "na", "n/a", "#n/a", "<na>", "nan", "-nan", "null", "none", "#null!", "#div/0!", "missing"}
 )
-#: the levels that every declared list of levels gets: a text that it does not name, and a missing value.
+#: levels that are added to every declared list: a text that the list does not name, and a missing value.
 OTHER, ABSENT = "(other)", "(missing)"
-#: different texts that a column may have if its levels are taken from the rows.
+#: largest number of different texts in a column whose levels are taken from the rows.
 MOST_LEVELS = 100
 #: kinds of column.
 NUMBER, WHOLE, BOOLEAN, LEVELS, LEFT_OUT = "number", "whole number", "true or false", "levels", "left out"
@@ -43,7 +43,7 @@ _YES_AND_NO = (("true", "false"), ("yes", "no"), ("t", "f"), ("y", "n"))
 _SEPARATORS = {"\t": "tabs", ";": "semicolons", "|": "vertical bars", ",": "commas", " ": "blanks"}
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+)(?:[eE][+-]?[0-9]+)?")
 _WHOLE = re.compile(r"[+-]?[0-9]+")
-#: 1,234 is a thousand or one and a quarter.
+#: numbers such as 1,234, whose comma may be a separator of thousands or a decimal sign.
 _THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2},[0-9]{3}")
 _DATE = re.compile(
     r"(?:[0-9]{4}([-/.])[0-9]{1,2}\1[0-9]{1,2}|[0-9]{1,2}([-/.])(?:[0-9]{1,2}|[A-Za-z]{3,9})\2(?:[0-9]{4}|[0-9]{2})"
@@ -54,12 +54,12 @@ _SAMPLE_CHARACTERS, _SAMPLE_LINES = 200_000, 100
 
 
 class TableError(DataError, ValueError):
-    """A table that cannot be read as it is; the message names the file, row, column and remedy."""
+    """A table that cannot be read as it is. The message names the file, row, column and remedy."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of the file: its name, its kind (``NUMBER``, ...), and of ``LEVELS`` the levels.
+    """A column of the file: its name, its kind (``NUMBER``, ...), and for the kind ``LEVELS`` its levels.
 
     ``levels`` has ``OTHER`` and ``ABSENT`` at its end if they are levels. The first level has no column of its own.
     ``public``: how the levels are known, in words.
@@ -72,14 +72,14 @@ class Column:
 
     @property
     def coded(self) -> tuple[str, ...]:
-        """Names of the columns of numbers that it becomes."""
+        """Names of the columns of numbers that this column becomes."""
         if self.kind == LEFT_OUT:
             return ()
         return tuple(f"{self.name}={level}" for level in self.levels[1:]) if self.kind == LEVELS else (self.name,)
 
     @property
     def bounds(self) -> tuple[Bounds, ...]:
-        """The range of each of those that its coding fixes, else None."""
+        """The range of each column in :attr:`coded` that the coding fixes, else None."""
         return ((0.0, 1.0) if self.kind in (LEVELS, BOOLEAN) else None,) * len(self.coded)
 
     @property
@@ -97,7 +97,10 @@ class Column:
 
 @dataclass(frozen=True)
 class Layout:
-    """How a file is read. ``columns``: one per field of a line, in their order. ``separator``: " " is white space."""
+    """How a file is read.
+
+    ``columns``: one per field of a line, in their order. ``separator``: " " means white space.
+    """
 
     columns: tuple[Column, ...]
     header: bool = True
@@ -127,7 +130,7 @@ class Layout:
 
     @staticmethod
     def of(values: Mapping[str, Any]) -> Layout:
-        """The layout that ``dataclasses.asdict`` wrote, lists for tuples."""
+        """The layout from what ``dataclasses.asdict`` wrote, with lists for tuples."""
         columns = tuple(Column(**{**c, "levels": tuple(c["levels"])}) for c in values["columns"])
         return Layout(**{**values, "columns": columns})
 
@@ -138,11 +141,11 @@ class Given:
 
     Parameters
     ----------
-    columns : names of all columns of a file without a header line; () if it has one.
-    no_header : the file has no header line; without ``columns`` they are c1, c2, ...
+    columns : names of all columns of a file without a header line, or () if it has one.
+    no_header : whether the file has no header line. Without ``columns``, the names are then c1, c2, ...
     drop : columns to leave out.
     levels : column -> its public levels.
-    rows_are_public : levels that are not stated may be taken from the rows.
+    rows_are_public : whether levels that are not stated may be taken from the rows.
     """
 
     columns: tuple[str, ...] = ()
@@ -153,9 +156,9 @@ class Given:
 
 
 def look(path: Path, target: str | None, task: str, given: Given) -> tuple[Layout, int]:
-    """The layout of a file, and how many rows it has. Raises TableError.
+    """The layout of a file and its number of rows. Raises TableError.
 
-    ``task``: "regression" or "classification", whose ``target`` may not be missing, or "density", which leaves the
+    ``task`` is "regression" or "classification", whose ``target`` may not be missing, or "density", which leaves the
     target out. The target of a classification is a column of levels: its classes, without ``OTHER`` and ``ABSENT``.
     """
     encoding, separator, first, records = _opened(path)
@@ -211,10 +214,10 @@ def last_column(path: Path, given: Given) -> str:
 
 
 def read(path: Path, layout: Layout) -> dict[str, np.ndarray]:
-    """Name of each column that is not left out -> (n,) float64: its numbers, or the places of its levels.
+    """Name of each column that is not left out -> (n,) float64: its numbers, or the indices of its levels.
 
-    Columns are found by the header line, or without one by their place. Raises TableError for a column that is not
-    there, or a value that the layout has no place for.
+    Columns are found by the header line, or by their place if there is none. Raises TableError for a missing column, or
+    a value that the layout does not allow.
     """
     text, _ = _decoded(path, layout.encoding)
     records = _records(path, text, layout.separator)
@@ -238,7 +241,7 @@ def read(path: Path, layout: Layout) -> dict[str, np.ndarray]:
 
 
 def table(path: Path, layout: Layout, target: str | None) -> Table:
-    """The inputs as numbers, levels as columns of 0 and 1, and the target, zeros without one. Raises TableError."""
+    """The inputs as numbers (levels as 0 and 1), and the target, zeros without one. Raises TableError."""
     values = read(path, layout)
     parts, n = [], len(next(iter(values.values())))
     for column in layout.columns:
@@ -251,7 +254,7 @@ def table(path: Path, layout: Layout, target: str | None) -> Table:
 
 
 def check_levels(path: Path, given: Any) -> dict[str, tuple[str, ...]]:
-    """Levels by column, as a file states them: lists of words or numbers. Raises TableError that names the file."""
+    """Levels by column, as stated in a file: lists of words or numbers. Raises TableError, which names the file."""
     if not isinstance(given, dict):
         raise TableError(f"{path}: give lines `column: [level, level]`")
     found = {}
@@ -319,7 +322,7 @@ def _fields(text: str, separator: str) -> Iterator[list[str]]:
 
 
 def _records(path: Path, text: str, separator: str) -> Iterator[list[str]]:
-    """As :func:`_fields`. Raises TableError for a line with fewer or more fields than the first."""
+    """The fields of each line. Raises TableError for a line with fewer or more fields than the first."""
     width, line = 0, 0
     try:
         for line, record in enumerate(_fields(text, separator), start=1):
@@ -390,9 +393,9 @@ def _names(path: Path, first: Sequence[str], given: Given) -> list[str]:
 
 @dataclass
 class _Seen:
-    """What the values of a column were, with the first row of each sort.
+    """The sorts of values in a column, with the first row of each sort.
 
-    ``left_out``: not looked at. ``coded``: by levels that are stated, so that none of its values is a number.
+    ``left_out``: the column is not examined. ``coded``: by stated levels, so none of its values is a number.
     """
 
     left_out: bool
@@ -403,12 +406,12 @@ class _Seen:
     dates: int = 0
     missing: int = 0
     values: set[str] = field(default_factory=set)
-    #: first row with a text, with a missing value, and with a number that has a decimal point or a comma; 0 for none.
+    #: first row with a text, with a missing value, and with a number with decimal point or comma. 0 for none.
     text: int = 0
     absent: int = 0
     point: int = 0
     comma: int = 0
-    #: has it a comma that cannot be one of thousands?
+    #: whether it has a comma that cannot be a separator of thousands.
     clear: bool = False
 
     def take(self, row: int, value: str) -> None:
@@ -436,7 +439,7 @@ class _Seen:
 
 
 def _decimal(path: Path, columns: Sequence[tuple[str, _Seen]]) -> str:
-    """The decimal sign of all columns. Raises TableError if there are two, or commas that may be of thousands."""
+    """The decimal sign of all columns. Raises TableError if there are two, or commas that may separate thousands."""
     commas = [(name, s.comma) for name, s in columns if s.comma]
     points = [(name, s.point) for name, s in columns if s.point]
     if not commas:
@@ -460,7 +463,7 @@ def _column(
     path: Path, name: str, seen: _Seen, is_target: bool, *, task: str, given: Given, header: bool, rows: int,
     texts: Sequence[str],
 ) -> Column:  # fmt: skip
-    """What a column is; ``texts``: inputs with texts. Raises TableError that says what to do with it."""
+    """The column and its kind. ``texts``: inputs with texts. Raises TableError, which says how to treat the column."""
     drop = f"leave it out with --drop {name}" if name.isprintable() and " " not in name else "leave it out with --drop"
     if is_target and task != "density":
         drop = "drop the row"
@@ -536,14 +539,14 @@ def _classes(path: Path, name: str, seen: _Seen, given: Given) -> Column:
 
 
 def _key(levels: Sequence[str] | set[str]) -> Callable[[str], Any]:
-    """By what two levels are the same: as numbers if all are, so that 01 is 1; else as texts."""
+    """The key by which two levels are equal: as numbers if all are numbers, so that 01 equals 1, else as texts."""
     if all(_NUMBER.fullmatch(level) for level in levels):
         return lambda value: float(value.replace(",", ".")) if _NUMBER.fullmatch(value) else value
     return str
 
 
 def _converter(column: Column, decimal: str) -> Callable[[str], float]:
-    """Text -> number. It raises KeyError or ValueError for a text without one."""
+    """A function text -> number. It raises KeyError or ValueError for a text without one."""
     if column.kind == BOOLEAN:
         truth = {word: float(k == 0) for pair in _YES_AND_NO for k, word in enumerate(pair)}
         return lambda value: truth[value.lower()]
@@ -575,13 +578,13 @@ def _at(path: Path, row: int, name: str) -> str:
 
 
 def _shown(value: str) -> str:
-    """A value in a message: one line, not long."""
+    """A value for a message: one short line."""
     value = " ".join(str(value).split())
     return value if len(value) <= 60 else f"{value[:57]}..."
 
 
 def _known(names: Sequence[str], given: Given) -> str:
-    """The names of the columns, for a message, unless they are a first line that may be a private row."""
+    """The names of the columns for a message, unless they are a first line that may be a private row."""
     if given.rows_are_public or given.columns or given.no_header:
         return f"the columns are {_some(names)}"
     return f"its first line does not name it; if that line is a row, {_NAMES}"

@@ -14,24 +14,24 @@ import numpy as np
 from datasets.base import DataSet, Table, table_sha256
 from datasets.files import replacing
 
-#: what reading an archive raises that is not whole. One wrong bit can also ask for a password, for another version of
-#: the archive, or for a place before its begin.
+#: errors when a damaged archive is read. One wrong bit can also ask for a password, for another version of the archive,
+#: or for a position before its start.
 UNREADABLE = (KeyError, ValueError, EOFError, RuntimeError, OSError, struct.error, zipfile.BadZipFile, zlib.error)
-#: errors of the system that say what a file is, not what the machine can do.
+#: system errors that are about the file, not about the machine.
 _OF_THE_FILE = (errno.ENOENT, errno.EISDIR, errno.ENOTDIR, errno.ELOOP, errno.EINVAL)
 
 
 def of_the_file(error: Exception) -> bool:
-    """Is the file to blame for an error of ``UNREADABLE``, and not the machine?"""
+    """Whether an error of ``UNREADABLE`` is due to the file, and not to the machine."""
     return not isinstance(error, OSError) or error.errno in _OF_THE_FILE
 
 
 class Damaged(ValueError):
-    """A stored file that is not whole; the message names it and the remedy."""
+    """A damaged stored file. The message names it and the remedy."""
 
 
 def set_aside(path: Path) -> Path:
-    """Rename a damaged file, so that the next run makes it again; gives its new name."""
+    """Rename a damaged file, so that the next run makes it again. Returns its new name."""
     aside = path.with_name(f"{path.name}.damaged")
     path.replace(aside)
     return aside
@@ -43,12 +43,12 @@ class Loaded:
 
     Parameters
     ----------
-    name, kind : of the data set; a page that has a result of kind "synthetic" says so.
+    name, kind : of the data set. A page that has a result of kind "synthetic" says so.
     status : "ok" or "no_data".
     x, y : float64 (n, d) and (n,), original units, read-only.
     columns : the d input names.
     authors_order : int64 (n,) or None, see ``datasets.base.Table``.
-    raw_sha256 : one per raw file.
+    raw_sha256 : one hash per raw file.
     data_hash : fingerprint of the parsed table, "" without data.
     """
 
@@ -69,9 +69,9 @@ class Loaded:
 
 
 def save(path: Path, dataset: DataSet, table: Table | None, reason: str = "", fingerprint: str = "") -> None:
-    """Write the npz of a table, or of the ``reason`` why there is none (``table`` None): temporary name, then rename.
+    """Write the npz of a table, or of the ``reason`` why there is none (``table`` None), atomically.
 
-    The bytes depend on the content alone. ``fingerprint`` spares a second pass over a large table.
+    The bytes depend only on the content. ``fingerprint``: of the table, if it is known, to avoid a second pass over it.
     """
     if (table is None) != bool(reason):
         raise ValueError(f"{dataset.name}: give a table, or None and the reason why there is none")
@@ -97,7 +97,7 @@ def save(path: Path, dataset: DataSet, table: Table | None, reason: str = "", fi
 
 
 def status(path: str | Path) -> str:
-    """ "ok", "no_data", or "" where there is no table or none that can be read. Reads no row."""
+    """The status "ok" or "no_data" of a stored table, or "" if there is no table or it cannot be read. Reads no row."""
     try:
         with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as npz:
             return str(npz["status"])
@@ -108,7 +108,7 @@ def status(path: str | Path) -> str:
 
 
 def load(path: str | Path) -> Loaded:
-    """Read what :func:`save` wrote. Raises FileNotFoundError, or Damaged once it has set a damaged file aside."""
+    """Read what :func:`save` wrote. Raises FileNotFoundError, or Damaged after setting a damaged file aside."""
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"{path} does not exist; make it: ./bench --cores 1 {path}")

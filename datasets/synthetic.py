@@ -1,4 +1,4 @@
-"""Generators of synthetic tables. For scale (time, memory) and tests; never reported as a result."""
+"""Generators of synthetic tables, for measuring time and memory and for tests. They are never reported as a result."""
 
 from __future__ import annotations
 

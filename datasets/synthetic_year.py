@@ -1,4 +1,4 @@
-"""A synthetic table of YearPredictionMSD's shape, for runs that measure time and memory only."""
+"""A synthetic table of YearPredictionMSD's shape, only for runs that measure time and memory."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Tables of Wang (2018) with at least 500 rows, in original units, and the reader of all of his tables.
+"""Tables of Wang (2018) with at least 500 rows, in original units, and the reader of all of its tables.
 
-The paper compares private linear regressions on 29 tables. Protein and Wine are data sets of their own here, and the
-raw file of 3droad is not at hand. No range of a column is documented. Targets are transformed as in the paper, and rows
+The paper compares private linear regressions on 29 tables. Protein and Wine are in files of their own here, and the raw
+file of 3droad is not available. No range of a column is documented. Targets are transformed as in the paper, and rows
 are not normalised.
 """
 
@@ -39,7 +39,10 @@ def _as_it_is(y: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Recipe:
-    """Column of the target, its transform, columns that are neither; ``centred``: last columns that are not scaled."""
+    """How to read one table: column of the target, its transform, and columns that are neither input nor target.
+
+    ``centred``: number of last columns that are not scaled.
+    """
 
     target: int = -1
     transform: Callable[[np.ndarray], np.ndarray] = _as_it_is
@@ -84,7 +87,7 @@ RECIPES = {
 
 
 def parse(name: str, *paths: Path) -> Table:
-    """Columns and target of the raw files, rows in their order, the target transformed. Raises DataError."""
+    """Inputs (n, k) and transformed target (n,) of the raw files, rows in their order. Raises DataError."""
     recipe = RECIPES[name]
     rows = np.concatenate([read(Path(path)) for path in paths])
     target = recipe.target % rows.shape[1]
@@ -95,9 +98,11 @@ def parse(name: str, *paths: Path) -> Table:
 def read(path: Path) -> np.ndarray:
     """Numbers of a raw file (n, k): Matlab's ``data``, or text without a header.
 
-    Text: fields between commas, semicolons or blanks, lines that end in CR, LF or both; a header in quotation marks
-    or letters is passed over; a line with fewer fields than the longest gets zeros at its end, as the authors' reader
-    does.
+    Text is read by these rules:
+
+    * Commas, semicolons or blanks separate fields. Lines end in CR, LF or both.
+    * A header in quotation marks or letters is skipped.
+    * A line with fewer fields than the longest gets zeros at its end, as in the authors' reader.
     """
     if path.suffix == ".mat":
         from scipy.io import loadmat

@@ -24,12 +24,12 @@ COLUMNS = (
 
 
 def parse(path: Path) -> Table:
-    """winequality-red.csv: header, semicolon separated, target quality last."""
+    """Rows of winequality-red.csv: header, semicolon separated, target quality last."""
     rows = read_delimited(Path(path), ";", (*COLUMNS, "quality"))
     return Table(np.ascontiguousarray(rows[:, :-1]), rows[:, -1].copy(), COLUMNS)
 
 
-# Documented: quality, 0 to 10. Not documented: a range of any input; winequality.names only lists their names.
+# Documented: quality, 0 to 10. Not documented: a range of any input. winequality.names only lists their names.
 DATASET = DataSet(
     name="wine",
     title="Wine Quality Red",

@@ -9,15 +9,15 @@ import numpy as np
 
 from datasets.base import UCI, UCI_OLD, DataError, DataSet, RawFile, Source, Table, parse_lines, require_width
 
-# 12 averages and 78 covariances of timbre; the file has no header.
+# 12 averages and 78 covariances of timbre. The file has no header.
 COLUMNS = tuple(f"timbre_mean_{i}" for i in range(1, 13)) + tuple(f"timbre_covariance_{i}" for i in range(1, 79))
 _LINES_PER_BLOCK = 10_000
 
 
 def parse(path: Path) -> Table:
-    """YearPredictionMSD.txt: no header, comma separated, year first and 90 inputs after it.
+    """Rows of YearPredictionMSD.txt: no header, comma separated, year first and then 90 inputs.
 
-    Read in blocks: 448 MB of text become 375 MB of numbers, and no more than a block is next to them.
+    It is read in blocks, because 448 MB of text become 375 MB of numbers. So at most one block is in memory with them.
     """
     path = Path(path)
     n = _count_lines(path)
@@ -42,7 +42,7 @@ def _count_lines(path: Path) -> int:
         return sum(1 for line in file if line.strip())
 
 
-# Printed: the year, 1922 to 2011, of the tracks of this table (``extremes``). Not documented: a range of any input.
+# Printed: the years 1922 to 2011, of the tracks of this table (``extremes``). Not documented: a range of any input.
 DATASET = DataSet(
     name="year",
     title="YearPredictionMSD",
@@ -71,7 +71,7 @@ DATASET = DataSet(
     parse=parse,
     x_bounds=(None,) * 90,
     y_bounds=(1922.0, 2011.0),
-    extremes=("release year",),  # said of the tracks of this table
+    extremes=("release year",),  # stated about the tracks of this table
     bounds_citation=(
         "UCI page of data set 203: 'western, commercial tracks ranging from 1922 to 2011'; 'the year (target), "
         "ranging from 1922 to 2011'"

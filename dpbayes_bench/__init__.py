@@ -26,21 +26,10 @@ import numpy as np
 import pandas as pd
 
 from dpbayes_bench import _checkout, tables
-from dpbayes_bench.fits import (
-    Accountant,
-    Bounds,
-    BudgetSpent,
-    Predictive,
-    Privacy,
-    PrivacyLeakWarning,
-    PrivateFit,
-    check_method,
-    evaluate,
-    fit,
-    judge,
-    list_methods,
-)
+from dpbayes_bench.fits import Accountant, Bounds, BudgetSpent, PrivacyLeakWarning, fit, list_methods
 from dpbayes_bench.posteriors import ReferencePosterior, names, read
+from dpbayes_bench.private_fit import Predictive, Privacy, PrivateFit
+from dpbayes_bench.suite import check_method, evaluate, judge
 
 __all__ = [
     "Accountant", "Bounds", "BudgetSpent", "Predictive", "Privacy", "PrivacyLeakWarning", "PrivateClassifier",

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
-from dpbayes_bench.fits import Accountant, Bounds, Privacy, PrivateFit, fit
+from dpbayes_bench.fits import Accountant, Bounds, fit
+from dpbayes_bench.private_fit import Privacy, PrivateFit
 
 
 class _Private(BaseEstimator):

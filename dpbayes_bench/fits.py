@@ -1,9 +1,8 @@
-"""Private fits on a user's own arrays, and evaluation of a researcher's own method.
+"""Private fits on a user's own arrays.
 
 :func:`fit` runs one method of ``methods/`` once, under a budget that refuses to overspend. Private rows stay inside: a
-:class:`PrivateFit` holds the released parameters and the ledger, and nothing else that depends on a row.
-
-This module lies above ``reports`` and imports what it needs inside its functions, so that reading results stays fast.
+:class:`PrivateFit` holds the released parameters and the ledger, and nothing else that depends on a row. Methods are
+imported inside functions, so that reading results stays fast.
 """
 
 from __future__ import annotations
@@ -12,21 +11,18 @@ import dataclasses
 import difflib
 import json
 import math
-import os
-import secrets
-import shutil
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from dpbayes_bench import tables
+from dpbayes_bench.private_fit import Privacy, PrivateFit, inputs_of
 
 #: name of a model -> its kind of model, and the common task that has scores of its methods.
 MODELS = {
@@ -146,14 +142,6 @@ def checked_budget(epsilon: float, delta: float) -> tuple[float, float]:
 # -------------------------------------------------------------------------------------------------------- the methods
 
 
-def _suite(what: str) -> None:
-    """Raise ImportError in one line if the folders of the checkout are missing."""
-    from importlib.util import find_spec
-
-    if any(find_spec(name) is None for name in ("workflow", "reports", "datasets")):
-        raise ImportError(f"{what} needs a checkout of dpbayes-bench, with its data, worker and tests: run it there")
-
-
 def kind_of(model: str) -> str:
     """The kind of model of the suite. Raises ValueError that lists the models."""
     if model not in MODELS:
@@ -234,90 +222,6 @@ def _seconds(experiment: str) -> dict[str, float]:
 # ------------------------------------------------------------------------------------------------------------ one fit
 
 
-@dataclass(frozen=True)
-class Privacy:
-    """The guarantee of one fit, and its limits.
-
-    Parameters
-    ----------
-    epsilon, delta, relation, accountant : cost by the ledger, its neighbouring relation, and the accountant.
-    ledger : the releases, a ``privacy.ledger.Ledger``.
-    leaks : sentences on what epsilon does not count.
-    noise_aware : whether the intervals account for the privacy noise.
-    secret_noise : whether the noise came from the operating system. If not, there is no guarantee.
-    ranges : columns whose range was estimated privately, the target among them.
-    ranges_share : the share of the budget that this took, of mu squared (Gaussian DP, Dong, Roth & Su 2022).
-    n_public, citation : the number of rows and the source of the ranges, both taken as public.
-    is_point : whether the fit is a point estimate.
-    """
-
-    epsilon: float
-    delta: float
-    relation: str
-    accountant: str
-    ledger: Any
-    leaks: tuple[str, ...]
-    noise_aware: bool
-    secret_noise: bool
-    ranges: tuple[str, ...]
-    ranges_share: float
-    n_public: int
-    citation: str
-    is_point: bool
-
-    def __str__(self) -> str:
-        """The guarantee and its limits, one sentence a line."""
-        return "\n".join([self.guarantee, *self.limits, self.intervals])
-
-    @property
-    def guarantee(self) -> str:
-        """The guarantee in one sentence."""
-        if not math.isfinite(self.epsilon) or not self.relation:
-            return "No guarantee: the method claims none, or releases private numbers without noise."
-        words = {"add_remove": "one row more or less", "replace_one": "one row changed"}[self.relation]
-        return f"Epsilon {self.epsilon:.4g} at delta {self.delta:g}, for {words}, by the accountant {self.accountant}."
-
-    @property
-    def limits(self) -> list[str]:
-        """The limits of the guarantee, one sentence each."""
-        out = []
-        if not self.secret_noise:
-            out.append("The noise follows from random_state: no guarantee holds for anybody who knows or guesses it.")
-        out.append(noise_words(self.ledger))
-        out.append("It is the guarantee of one fit. The epsilons of all fits of the same rows add up.")
-        out.append(f"The number of rows, {self.n_public}, is taken as public.")
-        if self.citation:
-            out.append(f"The ranges of columns are taken as public, as stated in: {self.citation}.")
-        if self.ranges:
-            out.append(
-                f"The ranges of {len(self.ranges)} columns were not stated. To estimate them took "
-                f"{100 * self.ranges_share:.0f} % of the budget (mu squared)."
-            )
-        return out + [f"Not counted: {sentence}" for sentence in self.leaks]
-
-    @property
-    def intervals(self) -> str:
-        """A sentence on whether the intervals can be trusted."""
-        if self.is_point:
-            return "It is a single value of the parameters, without a spread: all draws are equal."
-        if self.noise_aware:
-            return "The intervals count the privacy noise."
-        return (
-            "The intervals do not count the privacy noise, or were measured to be too narrow in spite of it. At a "
-            "small epsilon they contain the true value less often than they say."
-        )
-
-
-def noise_words(ledger: Any) -> str:
-    """A sentence on the generators of the noise, by the mechanisms in the ledger."""
-    if len(ledger) and all(e.generator.startswith("OpenDP") for e in ledger):
-        return "Noise is discrete and drawn exactly, so its last digits rule out no neighbouring table."
-    return (
-        "Noise is drawn in double precision by a generator that is not cryptographic, so the last digits of a number "
-        "can rule out a neighbouring table. The extra 'discrete' draws some releases exactly."
-    )
-
-
 def specs(spec: Any, rows: int) -> list[Any]:
     """The options for the budget of a fit, in the order of trial. Only this function chooses a mechanism.
 
@@ -328,187 +232,6 @@ def specs(spec: Any, rows: int) -> list[Any]:
 
     covered = spec.mode == "enforce" and discrete.available() and rows <= discrete.MOST_ROWS
     return [discrete.DiscreteSpec(spec, rows), spec] if covered else [spec]
-
-
-@dataclass(frozen=True)
-class Predictive:
-    """The predictive distribution of the target of n rows, in its original units.
-
-    ``mean`` and ``variance`` are arrays (n,). For a logistic model they are those of the class, 0 or 1.
-    """
-
-    mean: np.ndarray
-    variance: np.ndarray
-    _inner: Any = field(repr=False)
-    _model: str = field(repr=False)
-
-    def log_density(self, y: np.ndarray) -> np.ndarray:
-        """Log-density (n,) in nats per unit of the target, or the log-probability of a class. ``y`` must be public."""
-        return np.asarray(self._inner.log_density(np.asarray(y, dtype=np.float64)))
-
-    @property
-    def probability(self) -> np.ndarray:
-        """The probability of class 1, (n,). Raises TypeError for a linear model."""
-        if self._model != "logistic":
-            raise TypeError("a linear model has no classes; use mean, interval or log_density")
-        return self.mean
-
-    def interval(self, level: float = 0.9) -> np.ndarray:
-        """The central interval of a new target, (n, 2): lower and upper end, noise of the observation included.
-
-        Raises TypeError for a logistic model, and ValueError for a level that is not between 0 and 1.
-        """
-        if self._model == "logistic":
-            raise TypeError("a class has no interval; use probability")
-        if not 0 < level < 1:
-            raise ValueError(f"level = {level:g}; give a number between 0 and 1")
-        return np.stack([self._quantile((1 - level) / 2), self._quantile((1 + level) / 2)], axis=1)
-
-    def _quantile(self, q: float) -> np.ndarray:
-        """(n,), by Newton's method in a bracket, to a millionth of the standard deviation."""
-        from evaluation.intervals import predictive_cdf
-
-        sd, reach = np.sqrt(self.variance), 10.0
-        low, high = self.mean - reach * sd, self.mean + reach * sd
-        while (out := (predictive_cdf(self._inner, low) > q) | (predictive_cdf(self._inner, high) < q)).any():
-            reach *= 10
-            low, high = np.where(out, self.mean - reach * sd, low), np.where(out, self.mean + reach * sd, high)
-            if reach > 1e12:
-                raise ValueError("the predictive distribution has no such quantile: the fit has diverged")
-        at = (low + high) / 2
-        for _ in range(100):
-            gap = predictive_cdf(self._inner, at) - q
-            low, high = np.where(gap < 0, at, low), np.where(gap < 0, high, at)
-            with np.errstate(all="ignore"):
-                newton = at - gap / np.exp(self._inner.log_density(at))
-            before, at = at, np.where((newton > low) & (newton < high), newton, (low + high) / 2)
-            if (np.abs(at - before) <= 1e-6 * sd).all():
-                break
-        return at
-
-
-@dataclass(frozen=True)
-class PrivateFit:
-    """One private fit: released parameters and the ledger, without any row.
-
-    Parameters
-    ----------
-    model, method, columns : name of the model, name of the method, names of the d inputs.
-    privacy : the guarantee and its limits, :class:`Privacy`.
-    asked : all arguments that were fixed before a row was read.
-    posterior : the posterior of the suite (``models.posteriors``), with inputs scaled to [-1, 1].
-    """
-
-    model: str
-    method: str
-    columns: tuple[str, ...]
-    privacy: Privacy
-    asked: Mapping[str, Any] = field(repr=False)
-    posterior: Any = field(repr=False)
-
-    def draws(self, n: int, seed: int = 0) -> dict[str, np.ndarray]:
-        """n draws by name in original units: ``coef`` (n, d), ``intercept`` and, if linear, ``noise_variance`` (n,).
-
-        A mixture regression has ``weights``, ``means`` and ``covariances`` of inputs and target together. A posterior
-        without a spread gives the same value n times. Inputs outside their range count as its nearest end.
-        """
-        from models.draws import draws
-
-        return draws(self.posterior, n, np.random.default_rng(seed))
-
-    def point(self) -> dict[str, np.ndarray]:
-        """The posterior mean of each parameter by name, in original units."""
-        from models.draws import point
-
-        return point(self.posterior)
-
-    def predict(self, X: Any, seed: int = 0) -> Predictive:
-        """The prediction of rows X (n, d), original units, columns as fitted (of a data frame found by their names)."""
-        x, _ = _inputs(X, self.columns)
-        inner = self.posterior.predictive(x, np.random.default_rng(seed))
-        mean = np.asarray(inner.mean)
-        variance = mean * (1 - mean) if self.model == "logistic" else np.asarray(inner.variance)
-        return Predictive(mean, variance, inner, self.model)
-
-    def to_arviz(self, n: int = 1000, seed: int = 0) -> Any:
-        """An ArviZ ``DataTree`` with one chain of n draws. Raises ImportError without the extra ``arviz``."""
-        try:
-            from arviz_base import from_dict
-        except ImportError:
-            raise ImportError("to_arviz needs ArviZ: pip install 'dpbayes-bench[arviz]'") from None
-        made = {name: values[None] for name, values in self.draws(n, seed).items()}
-        named = {"coef": ["column"]} if "coef" in made else {}
-        tree = from_dict({"posterior": made}, dims=named, coords={"column": list(self.columns)} if named else {})
-        p = self.privacy
-        tree["posterior"].attrs.update(epsilon=p.epsilon, delta=p.delta, relation=p.relation, method=self.method)
-        return tree
-
-    def save(self, path: str | Path) -> Path:
-        """Write the folder ``path``: ``posterior.npz`` and ``guarantee.json``, which may leave the machine.
-
-        These are the two files of ``python -m workflow.release``, by the same rule. Raises
-        ``privacy.release.ReleaseError`` for a fit without a finite epsilon or secret noise, and FileExistsError for a
-        path that is there.
-        """
-        with written(Path(path)) as folder:
-            self.write(folder)
-        return Path(path)
-
-    def write(self, folder: Path) -> None:
-        """Write the two files into an existing folder. Raises ReleaseError, see :meth:`save`."""
-        from privacy.release import GUARANTEE, POSTERIOR, ReleaseError, contents
-
-        p = self.privacy
-        if not p.secret_noise:
-            raise ReleaseError("the noise follows from random_state, so no guarantee holds; leave random_state out")
-        kind, parameters = self.posterior.kind, self.posterior.parameters()
-        arrays, words = contents(kind, parameters, p.ledger, p.delta, self.asked, p.leaks)
-        words["ranges estimated privately"] = {"columns": list(p.ranges), "share of mu squared": p.ranges_share}
-        np.savez(folder / POSTERIOR, **arrays)
-        (folder / GUARANTEE).write_text(json.dumps(words, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-
-    @staticmethod
-    def load(path: str | Path) -> PrivateFit:
-        """The fit of a folder that :meth:`save` wrote. Raises FileNotFoundError that names the missing file."""
-        from models import posteriors
-        from models.draws import is_point
-        from privacy.ledger import Ledger
-        from privacy.release import GUARANTEE, POSTERIOR
-
-        folder = Path(path)
-        for name in (GUARANTEE, POSTERIOR):
-            if not (folder / name).is_file():
-                raise FileNotFoundError(f"{folder / name} is missing; name a folder that PrivateFit.save wrote")
-        told = json.loads((folder / GUARANTEE).read_text(encoding="utf-8"))
-        with np.load(folder / POSTERIOR, allow_pickle=False) as arrays:
-            posterior = posteriors.load(told["posterior"], dict(arrays))
-        asked, ranges = told["asked"], told["ranges estimated privately"]
-        ledger = Ledger.from_json([e | {"sensitivity": float(e["sensitivity"])} for e in told["ledger"]])
-        privacy = Privacy(
-            told["epsilon"], told["delta"], told["relation"], told["accountant"], ledger, tuple(told["not counted"]),
-            asked["noise_aware"], True, tuple(ranges["columns"]), ranges["share of mu squared"], asked["n_public"],
-            asked["citation"], is_point(posterior),
-        )  # fmt: skip
-        return PrivateFit(asked["model"], asked["method"], tuple(asked["columns"]), privacy, asked, posterior)
-
-
-@contextmanager
-def written(path: Path) -> Iterator[Path]:
-    """A folder to fill. It becomes ``path`` if the block succeeds, and is removed if it fails.
-
-    Raises FileExistsError if ``path`` exists, unless it is an empty folder.
-    """
-    if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        raise FileExistsError(f"{path} is there already; name a folder that is empty or not there")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    folder = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
-    folder.mkdir()
-    try:
-        yield folder
-        os.replace(folder, path)
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
 
 
 def fit(
@@ -554,7 +277,7 @@ def fit(
         raise ValueError(f"n_public = {n_public}; give the public number of rows, at least 1")
     sentences = accepted(adapter, kind, accept)
     chosen = _settings(adapter, settings or {})
-    x, columns = _inputs(X)
+    x, columns = inputs_of(X)
     target = _target(y, len(x), model)
     if delta >= 1 / n_public:
         warnings.warn(
@@ -610,30 +333,6 @@ def _settings(adapter: Any, given: Mapping[str, Any]) -> Any:
     if unknown := [name for name in given if name not in names]:
         raise ValueError(f"{adapter.name} has no setting '{unknown[0]}'; {_nearest(unknown[0], names)}")
     return adapter.Settings(**given)
-
-
-def _inputs(X: Any, wanted: Sequence[str] = ()) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Inputs (n, d) and the names of the columns. Raises ValueError; no message shows a value."""
-    frame = hasattr(X, "columns")
-    names = tuple(map(str, X.columns)) if frame else tuple(wanted)
-    if frame and wanted:
-        if missing := [c for c in wanted if c not in names]:
-            raise ValueError(f"X has no column '{missing[0]}'; give the columns of the fit")
-        X, names = X.set_axis(list(names), axis=1)[list(wanted)], tuple(wanted)
-    try:
-        x = np.array(X, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(
-            "X has a column that is not of numbers; code its public levels as columns of 0 and 1"
-        ) from None
-    if x.ndim != 2 or not x.shape[1] or (names and len(names) != x.shape[1]):
-        raise ValueError(f"X has the shape {x.shape}; give one row per record and {len(names) or 'its'} columns")
-    if not np.isfinite(x).all():
-        bad = int(np.flatnonzero(~np.isfinite(x).all(axis=0))[0])
-        raise ValueError(
-            f"X has a NaN or infinity in column {names[bad] if names else bad + 1}; fill or drop such rows"
-        )
-    return x, names or tuple(f"x{j + 1}" for j in range(x.shape[1]))
 
 
 def _target(y: Any, n: int, model: str) -> np.ndarray:
@@ -702,109 +401,3 @@ def _privacy(adapter, task, columns, ledger, budget: Pair, leaks, posterior, sec
         noise_aware=adapter.noise_aware, secret_noise=secret, ranges=tuple(unstated) if bought else (),
         ranges_share=share, n_public=task.public.n, citation=task.public.citation, is_point=is_point(posterior),
     )  # fmt: skip
-
-
-# --------------------------------------------------------------------------------------------------------- a researcher
-
-
-def evaluate(method: str | type, task: str, epsilon: float, splits: int = 5) -> pd.DataFrame:
-    """Scores of a method on a common task, one row per split and measure; the columns are those of ``scores()``.
-
-    Parameters
-    ----------
-    method : a name, or a class in a file of its own with the name of the method.
-    task : a name of ``tasks()``.
-    epsilon : a budget of that task; not used by a method without a guarantee.
-    splits : the first of the task's splits.
-
-    The suite's worker fits. The method gets the training rows of one split, and never sees splits or test rows. Raises
-    KeyError for an unknown task, and ValueError for a method or budget that the task does not have.
-    """
-    _suite("evaluate")
-    import tempfile
-
-    from methods import contract
-    from workflow import papers, quickcheck
-    from workflow.experiments import cells
-    from workflow.recompute import run_cell
-
-    files = next(p for p in papers.papers() if p.key == "common_tasks").experiments
-    dataset, _, family = task.partition("-")
-    if f"common_{family}" not in files:
-        raise KeyError(f"no task '{task}'; tasks() has them")
-    name = method if isinstance(method, str) else _from_outside(method, contract)
-    every = [c for c in cells(files[f"common_{family}"], "full") if c.dataset == dataset and c.method == name]
-    plain = [c for c in every if c.setting == "" or c.setting.startswith("epsilon")]
-    asked = {c: dict(c.budget).get("epsilon") for c in plain}
-    found = [c for c, e in asked.items() if e is None or math.isclose(e, epsilon, rel_tol=1e-9)]
-    if not found:
-        known = ", ".join(sorted({f"{e:g}" for e in asked.values() if e is not None}, key=float))
-        raise ValueError(
-            f"{task} has no {name} at epsilon = {epsilon:g}; {f'there is {known}' if known else 'no cell'}"
-        )
-    cell = dataclasses.replace(found[0], splits=min(splits, found[0].splits))
-    with tempfile.TemporaryDirectory(prefix="evaluate-") as folder:
-        results = Path(folder)
-        steps = quickcheck.Steps(results / "log.txt")
-        data = quickcheck.tables_for(results, steps).get(dataset)
-        if isinstance(data, str):
-            raise FileNotFoundError(data)
-        with steps.quiet():
-            rows = run_cell(cell, data, results, cell.timeout_s)
-    frame = pd.DataFrame(rows).astype(str).rename(columns={"metric": "measure"})
-    asked_for = tables.epsilon_asked(frame["setting"])
-    return tables.typed(frame.assign(paper="common_tasks", epsilon_asked=asked_for), "scores")
-
-
-def _from_outside(cls: type, contract: Any) -> str:
-    """The name of a class's method, whose file the suite then knows. Raises ValueError without a file."""
-    import inspect
-
-    name = vars(cls).get("name", "")
-    if name in contract.names():
-        return name
-    try:
-        path = Path(inspect.getfile(cls)).resolve()
-    except (TypeError, OSError):
-        path = Path()
-    if path.stem != name:
-        raise ValueError(f"{cls.__name__} has to be in a file of its own, '{name}.py', which a worker can import")
-    known = os.environ.get(contract.OUTSIDE, "")
-    os.environ[contract.OUTSIDE] = os.pathsep.join(filter(None, [known, str(path)]))
-    contract._scan.cache_clear()  # the files are scanned again
-    if why := [w for w in contract.broken() if name in w]:
-        raise ValueError(why[0])
-    return name
-
-
-def check_method(method: str | type) -> pd.DataFrame:
-    """The checks of ``./bench try`` (conformance, privacy, layers), one row per check: check, case, passed, message.
-
-    Raises ValueError for a class that is not in a file with the name of the method.
-    """
-    _suite("check_method")
-    from methods import contract
-    from workflow.try_method import checked
-
-    name = method if isinstance(method, str) else _from_outside(method, contract)
-    return pd.DataFrame(checked(name, contract.get(name).privacy is not None))
-
-
-def judge(runs: Sequence[float], published: str, std: str | None = None, n: int = 1, metric: str = "rmse") -> Any:
-    """The verdict of the suite on a published number, from a user's own runs: ``reports.verdict.Verdict``.
-
-    Parameters
-    ----------
-    runs : the scores, one per run, in the unit of the metric.
-    published, std : mean and standard deviation over runs as text, as they are printed, because rounding counts.
-    n : the number of runs of the published number.
-    metric : a name of ``evaluation.metrics.METRICS`` with a margin, such as "rmse".
-
-    Raises ValueError for numbers that cannot be read, and for an unknown metric.
-    """
-    _suite("judge")
-    from reports.evidence import Runs, printed
-    from reports.verdict import judge as rule
-
-    number = printed(str(published), int(n), "" if std is None else str(std), "none" if std is None else "sd")
-    return rule(Runs(number, [float(v) for v in runs], metric))

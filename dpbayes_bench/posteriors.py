@@ -79,7 +79,7 @@ def names(folder: Path) -> list[str]:
 
 
 def read(folder: Path, task: str) -> ReferencePosterior:
-    """Of the folder of committed posteriors. Raises LookupError where a task has none; the message says why."""
+    """The posterior of a task in the folder of committed ones. Raises LookupError with the reason if there is none."""
     if task not in names(folder):
         absent = json.loads((folder / ABSENT).read_text(encoding="utf-8"))
         why = absent.get(task, "none is committed; run `python -m common_tasks.posteriors`")

@@ -89,7 +89,7 @@ def paper_of(path: Path) -> str:
 
 
 def epsilon_asked(setting: pd.Series) -> pd.Series:
-    """The epsilon in a setting (``epsilon=1``, ``epsilon~0.9;clip=1``, ``epsilon=e^-2``); NaN if there is none."""
+    """The epsilon in each setting (``epsilon=1``, ``epsilon~0.9;clip=1``, ``epsilon=e^-2``), or NaN without one."""
     named = setting.str.extract(r"(?:^|;)epsilon[=~](e\^)?([^;]+)")
     numbers = pd.to_numeric(named[1]).astype("float64")
     return numbers.where(named[0].isna(), np.exp(numbers.where(named[0].notna())))

@@ -44,7 +44,6 @@ class Difference:
     low: float
     high: float
     n: int
-    paired: bool
 
     @property
     def significant(self) -> bool:
@@ -65,9 +64,9 @@ def paired(
         raise ValueError("the two methods share no split; compare them with `unpaired`")
     mean, sd, n = mean_std(a[k] - b[k] for k in common)
     if n < 2:
-        return Difference(mean, math.nan, math.nan, n, True)
+        return Difference(mean, math.nan, math.nan, n)
     half = _student(1 - alpha / 2, n - 1) * sd * math.sqrt(1 / n + ratio)
-    return Difference(mean, mean - half, mean + half, n, True)
+    return Difference(mean, mean - half, mean + half, n)
 
 
 @cache
@@ -102,13 +101,13 @@ def unpaired(
     if na == 0 or nb == 0:
         raise ValueError("one of the two methods has no score to compare")
     if na < 2 or nb < 2:
-        return Difference(ma - mb, math.nan, math.nan, min(na, nb), False)
+        return Difference(ma - mb, math.nan, math.nan, min(na, nb))
     va, vb = sa**2 * (1 / na + ratio), sb**2 * (1 / nb + ratio)
     if va + vb == 0:
-        return Difference(ma - mb, ma - mb, ma - mb, min(na, nb), False)
+        return Difference(ma - mb, ma - mb, ma - mb, min(na, nb))
     df = (va + vb) ** 2 / (va**2 / (na - 1) + vb**2 / (nb - 1))
     half = float(student.ppf(1 - alpha / 2, df)) * math.sqrt(va + vb)
-    return Difference(ma - mb, ma - mb - half, ma - mb + half, min(na, nb), False)
+    return Difference(ma - mb, ma - mb - half, ma - mb + half, min(na, nb))
 
 
 def median_paired(a: Mapping[str, float], b: Mapping[str, float], alpha: float = 0.05) -> Difference:
@@ -125,5 +124,5 @@ def median_paired(a: Mapping[str, float], b: Mapping[str, float], alpha: float =
     n = len(d)
     k = int(binom.ppf(alpha / 2, n, 0.5))  # the largest k with P(Binomial(n, 1/2) < k) <= alpha / 2
     if k < 1:
-        return Difference(float(np.median(d)), math.nan, math.nan, n, True)
-    return Difference(float(np.median(d)), float(d[k - 1]), float(d[n - k]), n, True)
+        return Difference(float(np.median(d)), math.nan, math.nan, n)
+    return Difference(float(np.median(d)), float(d[k - 1]), float(d[n - k]), n)

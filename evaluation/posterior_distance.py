@@ -12,8 +12,6 @@ from models.unconstrained import inverse_softplus, softplus
 
 #: number of draws from which the moments of a posterior are computed.
 DRAWS = 4000
-#: largest Monte Carlo error of a mean, in posterior standard deviations: 1 / sqrt(DRAWS).
-MONTE_CARLO_ERROR = DRAWS**-0.5
 
 
 class Moments(NamedTuple):

@@ -243,7 +243,7 @@ class Method(abc.ABC):
     run_of: ClassVar[str] = ""
     #: number of splits in one request to ``fit_many``, which is the most that a killed cell loses; None: one by one.
     splits_at_once: ClassVar[int | None] = None
-    #: settings that ``workflow.tuning`` tries on public surrogates, the default ``{}`` first; empty: it is not tuned.
+    #: settings that ``common_tasks.tuning`` tries on surrogates, the default ``{}`` first; empty: it is not tuned.
     grid: ClassVar[tuple[Mapping[str, Any], ...]] = ()
     #: how close a second run is to the first, and whether it computes in single precision. The gate compares runs by
     #: that. The method's own class states both for every kind of model.

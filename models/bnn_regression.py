@@ -35,10 +35,14 @@ class BNNRegression:
 
 
 def relu_moments(mean: np.ndarray, variance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and variance of max(0, a) for a ~ N(mean, variance), elementwise.
+    """The mean and variance of z = max(0, a) for a ~ N(m, v), elementwise, with m = ``mean`` and v = ``variance``.
 
-    In closed form E = m Phi + s phi and E[z^2] = (m^2 + v) Phi + m s phi, with Phi and phi at m / s. Phi is computed by
-    erfc, which is accurate in the tail. The variance is floored at 0 against cancellation far in the negative tail.
+    In closed form, with s = sqrt(v) and Phi and phi taken at m / s,
+
+        E[z] = m Phi + s phi,   E[z^2] = (m^2 + v) Phi + m s phi.
+
+    Phi is computed by erfc, which is accurate in the tail. The variance is at least 0, against cancellation far in the
+    negative tail.
     """
     sd = np.sqrt(variance)
     alpha = mean / sd
@@ -151,8 +155,8 @@ class NetworkMonteCarlo:
 class NetworkEnsemble:
     """S networks of equal weight (an ensemble, or draws of a sampler), each with its own noise variance.
 
-    ``w1``: (S, hidden, d + 1), bias last; ``w2``: (S, hidden + 1), bias last; ``noise``: (S,) variances in
-    standardised units. Pre-activations are divided by sqrt(fan-in) as in the model.
+    ``w1`` is (S, hidden, d + 1) and ``w2`` is (S, hidden + 1), bias last. ``noise`` (S,) has variances in standardised
+    units. Pre-activations are divided by sqrt(fan-in) as in the model.
     """
 
     w1: np.ndarray

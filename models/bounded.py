@@ -2,8 +2,8 @@
 
 All compared methods get their rows through one map, the :class:`Frame`: each column becomes u = (x - shift) / scale,
 clipped to [-1, 1]. If the documentation of a data set gives the range of a column, that range is mapped to [-1, 1].
-Otherwise three standard deviations around the mean are, and a private method estimates both from its budget
-(``methods._shared.frames``). Prior and likelihood are stated for the scaled columns:
+Otherwise the mean plus and minus three standard deviations is mapped. A private method then estimates both from its
+budget (``methods._shared.frames``). Prior and likelihood are stated for the scaled columns:
 
 =============================  ================================================================================
 ``bounded_linear_regression``  y ~ N(w . [x, 1], v), v ~ InvGamma(shape, scale), w | v ~ N(0, v / precision I)
@@ -12,7 +12,7 @@ Otherwise three standard deviations around the mean are, and a private method es
                                column has a standard deviation near 1)
 =============================  ================================================================================
 
-``inner`` of each model is the same model for rows that are already scaled, which the engines fit. Its columns are in
+``inner`` of each model is the same model for rows that are already scaled, which the methods fit. Its columns are in
 [-stretch, stretch]. ``scales_target`` says whether the target is scaled too.
 """
 

@@ -82,7 +82,7 @@ class ConjugateSimulator:
         return gammaln(a.sum()) - gammaln(a).sum() + log_softmax(with_zero(theta), axis=1) @ a
 
     def prior_gradient(self, theta: np.ndarray) -> np.ndarray:
-        """Gradient of -log_prior, (K, D)."""
+        """The gradient of -log_prior, (K, D)."""
         p = self.prior
         if self.family == "gamma_exponential":
             d = expit(theta)

@@ -172,7 +172,7 @@ class DirichletCategorical:
         """The Renyi divergence of Dirichlet(a) from Dirichlet(c), with B the multivariate Beta function.
 
         It is [ln B(order a + (1 - order) c) - order ln B(a)] / (order - 1) + ln B(c). The absolute error is about
-        1e-15 |ln B| / (order - 1). See the engine's ``guarantee`` for small divergences.
+        1e-15 |ln B| / (order - 1). ``methods/_shared/exponential_family/guarantee.py`` treats small divergences.
         """
         order = check_order(order)
         a, c = map(self.concentrations, _checked_pair(self, p, q))

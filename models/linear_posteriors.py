@@ -15,7 +15,10 @@ from models.unconstrained import Likelihood, Samples, inverse_softplus
 
 @dataclass(frozen=True)
 class NormalTimesInverseGamma(NormalInverseGamma):
-    """w ~ N(mean, (L L')^-1) and v ~ InvGamma(shape, scale). ``mean``: (p,); ``factor``: L, lower triangular (p, p)."""
+    """The posterior w ~ N(mean, (L L')^-1) and v ~ InvGamma(shape, scale), with w and v independent.
+
+    ``mean`` has shape (p,). ``factor`` is L, lower triangular, (p, p).
+    """
 
     kind: str = "normal_times_inverse_gamma"
 
@@ -28,7 +31,10 @@ class NormalTimesInverseGamma(NormalInverseGamma):
 
 @dataclass(frozen=True)
 class NormalTimesLogNormal(Samples):
-    """w ~ N(mean, diag(sd^2)) and log v ~ N(log_variance, log_variance_sd^2). ``mean`` and ``sd``: (p,)."""
+    """The posterior w ~ N(mean, diag(sd^2)) and log v ~ N(log_variance, log_variance_sd^2), with w and v independent.
+
+    ``mean`` and ``sd`` have shape (p,).
+    """
 
     mean: np.ndarray
     sd: np.ndarray

@@ -41,10 +41,10 @@ class LinearRegression:
 
 @dataclass(frozen=True)
 class LinearGaussian:
-    """N(weights, covariance) over the weights of a linear map, with a known noise variance.
+    """The posterior N(weights, covariance) of the weights of a linear map, with a known noise variance.
 
-    ``weights``: (d + 1,), bias last; ``covariance``: (d + 1, d + 1), or None for a point estimate;
-    ``noise_variance``: in scaled target^2. All in the units of ``scale``.
+    ``weights`` has shape (d + 1,), bias last. ``covariance`` is (d + 1, d + 1), or None for a point estimate.
+    ``noise_variance`` is in scaled target^2. All are in the units of ``scale``.
     """
 
     weights: np.ndarray
@@ -60,7 +60,7 @@ class LinearGaussian:
         return p
 
     def predictive(self, x: np.ndarray, rng: np.random.Generator | None = None) -> GaussianPredictive:
-        """N(w . [x; 1], [x; 1]' S [x; 1] + noise) per row, for x (n, d) in original units."""
+        """The prediction N(w . [x; 1], [x; 1]' S [x; 1] + noise) per row, for x (n, d) in original units."""
         x1 = with_bias(self.scale.x(x))
         variance = np.full(len(x1), self.noise_variance)
         if self.covariance is not None:
@@ -72,7 +72,10 @@ class LinearGaussian:
 
 @dataclass(frozen=True)
 class ConstantGaussian:
-    """The same N(location, spread) for every row, in original units of the target. ``spread`` is a variance."""
+    """A posterior that predicts the same N(location, spread) for every row, in original units of the target.
+
+    ``spread`` is a variance.
+    """
 
     location: float
     spread: float

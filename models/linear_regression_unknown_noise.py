@@ -1,4 +1,6 @@
-"""Bayesian linear regression with unknown noise: y ~ N(w . [x, 1], v), v ~ InvGamma(a, b), w | v ~ N(0, v / p I).
+"""Bayesian linear regression with unknown noise and a conjugate prior.
+
+    y ~ N(w . [x, 1], v),   v ~ InvGamma(a, b),   w | v ~ N(0, (v / p) I)
 
 The unconstrained parameters are theta = (w, log(e^v - 1)), with the bias as the last entry of w. The defaults a = 20,
 b = 0.5 and p = 1/4 are those of NA-DPVI's 10-dimensional experiment (Alrawajfeh, Jalko & Honkela 2025, from their
@@ -58,7 +60,7 @@ class LinearRegressionUnknownNoise:
         return noise + weights + log_expit(last)
 
     def prior_gradient(self, theta: np.ndarray) -> np.ndarray:
-        """Gradient of -log_prior, (K, D)."""
+        """The gradient of -log_prior, (K, D)."""
         w, last = theta[:, :-1], theta[:, -1:]
         v, slope = softplus(last), expit(last)
         squares = self.precision * (w**2).sum(axis=1, keepdims=True)
@@ -95,7 +97,10 @@ class LinearRegressionUnknownNoise:
 
 @dataclass(frozen=True)
 class NormalInverseGamma(Samples):
-    """v ~ InvGamma(shape, scale) and w | v ~ N(mean, v (L L')^-1). ``mean``: (p,); ``factor``: L, triangular (p, p)."""
+    """The posterior v ~ InvGamma(shape, scale) and w | v ~ N(mean, v (L L')^-1).
+
+    ``mean`` has shape (p,). ``factor`` is L, lower triangular, (p, p).
+    """
 
     mean: np.ndarray
     factor: np.ndarray

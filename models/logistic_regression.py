@@ -1,4 +1,6 @@
-"""Bayesian logistic regression without intercept: y in {0, 1}, P(y = 1 | w, x) = 1 / (1 + exp(-w . x)).
+"""Bayesian logistic regression without intercept, whose prior precision grows with the number of rows.
+
+    P(y = 1 | w, x) = 1 / (1 + exp(-w . x)),   y in {0, 1}
 
 The prior is N(0, I / (n beta)) with n the public number of training rows (Geumlek, Song & Chaudhuri 2017, section 4).
 Its precision grows with n, and beta is the prior precision per row. Rows have L2 norm at most ``norm_bound``, on which
@@ -11,7 +13,7 @@ The model says how original units are scaled to such rows (``scaling``):
             ``norm_bound``. Each row is mapped by itself, so nothing leaks. A value outside its range is mapped by the
             same line, not clipped.
 ``data``    The same with the smallest and largest value of the training rows, as published. These are private numbers,
-            and the map is released with the weights. This is not private, and a method says so in its list of leaks.
+            and the map is released with the weights. This is not private, and a method lists it among its leaks.
 """
 
 from __future__ import annotations
@@ -157,7 +159,9 @@ def signed_rows(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def potential(w: np.ndarray, z: np.ndarray, power, precision) -> np.ndarray:
-    """Minus the log-posterior up to a constant: power sum log(1 + exp(-z . w)) + precision |w|^2 / 2, nats.
+    """Minus the log-posterior with a powered likelihood, up to a constant, in nats.
+
+        power sum log(1 + exp(-z . w)) + precision |w|^2 / 2
 
     Parameters
     ----------
@@ -174,13 +178,6 @@ def potential(w: np.ndarray, z: np.ndarray, power, precision) -> np.ndarray:
 def gradient(w: np.ndarray, z: np.ndarray, power, precision) -> np.ndarray:
     """The gradient of :func:`potential` in w, (d, k)."""
     return precision * w - z.T @ (power * expit(-(z @ w)))
-
-
-def hessian(w: np.ndarray, z: np.ndarray, power: float, precision: float) -> np.ndarray:
-    """The Hessian (d, d) of :func:`potential` at one weight vector w (d,)."""
-    p = expit(z @ w)
-    root = z * np.sqrt(power * p * (1.0 - p))[:, None]
-    return root.T @ root + precision * np.eye(len(w))
 
 
 @dataclass(frozen=True)

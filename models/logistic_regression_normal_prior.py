@@ -5,10 +5,10 @@ including the intercept. The model says how the first ``continuous`` inputs are 
 
 ``none``     They are not scaled.
 ``moments``  Training rows are scaled by their mean and standard deviation, test rows by their own, as published. These
-             are private numbers that are not charged, so a method lists this among its leaks.
-``public``   By the range that the data's documentation gives or the model declares: (x - middle) / (width / sqrt 12),
-             which has mean 0 and variance 1 if x is uniform on the range. Values outside are mapped by the same line.
-``paid``     By private moments: ranges and moments are estimated from the fit's budget (``privacy.scaling``).
+             are private numbers that are not charged to the budget, so a method lists this among its leaks.
+``public``   They are scaled by the documented or declared range: (x - middle) / (width / sqrt 12). The result has mean
+             0 and variance 1 if x is uniform on the range. Values outside are mapped by the same line.
+``paid``     They are scaled by ranges and moments that are estimated privately from the budget (``privacy.scaling``).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class LogisticRegressionNormalPrior:
     Parameters
     ----------
     prior_sd : prior standard deviation of each weight and the intercept.
-    continuous : number of leading inputs that are scaled; the rest (dummies) stay as they are.
+    continuous : number of leading inputs that are scaled. The other inputs (dummies) are not.
     scaling : one of ``SCALINGS``, see the module.
     declared_bounds : (column, lower, upper) for inputs without a documented range, fixed before the rows were seen.
     """
@@ -91,7 +91,7 @@ class LogisticRegressionNormalPrior:
         if self.scaling == "moments":
             return Likelihood("logistic", *moments(x[:, : self.continuous]), own_moments=True)
         if self.scaling == "paid":
-            raise ValueError(f"{self.kind}: scaling 'paid' needs a budget; the method buys it")
+            raise ValueError(f"{self.kind}: scaling 'paid' needs a budget; the method estimates it privately")
         bounds = self.bounds(public)
         if missing := [str(j) for j, b in enumerate(bounds) if b is None]:
             raise ValueError(
@@ -107,7 +107,7 @@ class LogisticRegressionNormalPrior:
         return -0.5 * (d * math.log(2 * math.pi * self.prior_sd**2) + (theta**2).sum(axis=1) / self.prior_sd**2)
 
     def prior_gradient(self, theta: np.ndarray) -> np.ndarray:
-        """Gradient of -log_prior, (K, D)."""
+        """The gradient of -log_prior, (K, D)."""
         return theta / self.prior_sd**2
 
 

@@ -3,7 +3,7 @@
 h_n is uniform over J components, x_n | h_n = j ~ N(mu_j, noise_sd^2 I), and mu_j ~ N(m_j, prior_variance I).
 
 The unknowns are the component means (J, D) and the assignments h. The posterior over the means has a closed form only
-if the assignments are known (:func:`posterior_given_labels`). The code of Vinaroz & Park (2021, 2023) uses that one as
+if the assignments are known (:func:`posterior_given_labels`). The code of Vinaroz & Park (2021, 2023) uses it as
 "ground truth". If ``noise_sd`` is None, weights, means and covariances are all unknown. This is density estimation, the
 model of DP-EM (Park et al. 2017), and no method of the EP family applies.
 """
@@ -30,7 +30,7 @@ class MixtureOfGaussians:
     components : the number J of components.
     noise_sd : known standard deviation of every component in every coordinate, in data units. None means that
         covariances and weights are unknown too.
-    prior_variance : of each coordinate of a component's mean, data units squared (Li et al. 2015: 10).
+    prior_variance : prior variance of each coordinate of a component's mean, data units squared (Li et al. 2015: 10).
     prior_seed : the prior means m_j are one draw of N(0, I) from this seed, as in the authors' code of Li et al. 2015.
         They break the symmetry between components.
     """
@@ -73,7 +73,7 @@ class MixtureMeans:
         return {"means": self.means, "covariances": self.covariances, "noise_sd": np.float64(self.noise_sd)}
 
     def log_joint(self, x: np.ndarray) -> np.ndarray:
-        """log (1/J) N(x_n; means_j, covariances_j + noise_sd^2 I), shape (n, J), nats."""
+        """The log joint densities log (1/J) N(x_n; means_j, covariances_j + noise_sd^2 I), (n, J), in nats."""
         noise = self.noise_sd**2 * np.eye(x.shape[1])
         return -math.log(len(self.means)) + gaussian_log_density(x, self.means, self.covariances + noise)
 
@@ -82,7 +82,7 @@ class MixtureMeans:
         return logsumexp(self.log_joint(x), axis=1)
 
     def responsibilities(self, x: np.ndarray) -> np.ndarray:
-        """Probability that row n belongs to component j, shape (n, J)."""
+        """The probabilities that row n belongs to component j, (n, J)."""
         joint = self.log_joint(x)
         return np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
 
@@ -104,7 +104,7 @@ class MixtureParameters:
         return {"weights": self.weights, "means": self.means, "covariances": self.covariances}
 
     def log_joint(self, x: np.ndarray) -> np.ndarray:
-        """log weights_j N(x_n; means_j, covariances_j), shape (n, J), nats."""
+        """The log joint densities log weights_j N(x_n; means_j, covariances_j), (n, J), in nats."""
         with np.errstate(divide="ignore"):  # -inf is the right log-weight of a component of weight 0
             weights = np.log(self.weights)
         return weights + gaussian_log_density(x, self.means, self.covariances)
@@ -115,7 +115,9 @@ class MixtureParameters:
 
 
 def gaussian_log_density(x: np.ndarray, means: np.ndarray, covariances: np.ndarray) -> np.ndarray:
-    """log N(x_n; means_j, covariances_j) for x (n, D), means (J, D), covariances (J, D, D): shape (n, J), nats.
+    """The log densities log N(x_n; means_j, covariances_j), (n, J), in nats.
+
+    ``x`` is (n, D), ``means`` (J, D) and ``covariances`` (J, D, D).
 
     Raises numpy.linalg.LinAlgError if a covariance is not positive definite.
     """
@@ -134,7 +136,8 @@ def posterior_given_labels(
 ) -> MixtureMeans:
     """The exact posterior over the means for known assignments: conjugate, one Gaussian per component.
 
-    precision_j = p + n_j / noise_sd^2 and mean_j = (p m_j + sum_{h_n = j} x_n / noise_sd^2) / precision_j.
+        precision_j = p + n_j / noise_sd^2
+        mean_j = (p m_j + sum_{h_n = j} x_n / noise_sd^2) / precision_j
 
     Parameters
     ----------

@@ -46,7 +46,10 @@ class WeightedMixturePredictive:
 
 @dataclass(frozen=True)
 class MixtureRegression:
-    """A point estimate of the joint: ``weights`` (K,), ``means`` (K, d + 1), ``covariances`` (K, d + 1, d + 1)."""
+    """A point estimate of the joint density of inputs and target.
+
+    ``weights`` is (K,), ``means`` (K, d + 1) and ``covariances`` (K, d + 1, d + 1).
+    """
 
     weights: np.ndarray
     means: np.ndarray

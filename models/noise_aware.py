@@ -4,12 +4,13 @@ The model is algorithm 2 of Alrawajfeh, Jalko & Honkela 2025, with A and Sigma_s
 coordinate and the n pairs (phi_t, g_t) of a parameter and its noisy gradient,
 
     g_t ~ N(kappa a (phi_t - phi*), V0 + s^2),   a = softplus(h),
-    h ~ N(hm, (w hs)^2),   phi* ~ N(mean of phi_t, tau^2),   s ~ N(0, r^2),
+    h ~ N(hm, (w hs)^2),   phi* ~ N(mean of phi_t, tau^2),   s ~ N(0, r^2).
 
-V0 is the known variance of the privacy noise. hm and hs are the absolute least-squares slope over kappa and its
-standard error, from the same trace. tau = r = w = 1 as published. The likelihood of the n pairs depends on six numbers
-(:class:`Statistics`), so independent draws cost the same for any n. phi* given (h, s) is Gaussian, which leaves a
-density of (h, s) in two dimensions. It is sampled on a grid.
+Here kappa is the sampling rate and V0 the known variance of the privacy noise. The numbers hm and hs are the absolute
+least-squares slope over kappa and its standard error, from the same trace. As published, tau = r = w = 1.
+
+The likelihood of the n pairs depends on six numbers (:class:`Statistics`), so independent draws cost the same for any
+n. Given (h, s), phi* is Gaussian. This leaves a density of (h, s) in two dimensions, which is sampled on a grid.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def statistics(phi: np.ndarray, g: np.ndarray) -> Statistics:
 
 
 def log_likelihood(s: Statistics, slope: np.ndarray, noise: np.ndarray, optimum: np.ndarray) -> float:
-    """sum_t log N(g_t; slope (phi_t - optimum), noise), exactly and only from the statistics, in nats.
+    """The log-likelihood sum_t log N(g_t; slope (phi_t - optimum), noise) in nats, exactly from the statistics.
 
     ``slope`` (d, d) is any matrix (kappa A), ``noise`` (d, d) is positive definite (V0 + Sigma_sub), ``optimum`` is
     (d,). With e = mean g - slope (mean phi - optimum) the residuals g_t - slope (phi_t - optimum) have mean e and
@@ -92,15 +93,19 @@ class Priors:
 
 
 def slope_prior(s: Statistics, noise_variance: np.ndarray, rate: float) -> tuple[np.ndarray, np.ndarray]:
-    """hm and hs, (d,) each: the absolute least-squares slope over kappa, and its standard error."""
+    """The numbers hm and hs, (d,) each: the absolute least-squares slope over kappa, and its standard error."""
     return np.abs(s.gp / s.pp) / rate, np.sqrt(noise_variance / s.pp) / rate
 
 
 def log_density(h, s, stat: Statistics, v0, hm, hs, rate: float, priors: Priors):
     """The log posterior of (h, s) of one coordinate with phi* integrated out, up to a constant, in nats. Broadcasts.
 
-    It is -(n-1)/2 log v - [gg - 2 k gp + k^2 pp] / (2 v) - log(v/n + k^2 tau^2) / 2 - mean g^2 / (2 (v/n + k^2 tau^2))
-    plus the log priors, with k = kappa softplus(h) and v = V0 + s^2.
+    With k = kappa softplus(h) and v = V0 + s^2 it is
+
+        -(n - 1) / 2 log v - [gg - 2 k gp + k^2 pp] / (2 v)
+        - log(v / n + k^2 tau^2) / 2 - (mean g)^2 / (2 (v / n + k^2 tau^2)),
+
+    plus the log priors.
     """
     k, v = rate * softplus(h), v0 + s**2
     spread = v / stat.n + (k * priors.optimum_sd) ** 2
@@ -113,7 +118,7 @@ def log_density(h, s, stat: Statistics, v0, hm, hs, rate: float, priors: Priors)
 
 
 def optimum_given(h, s, stat: Statistics, v0, rate: float, priors: Priors):
-    """Mean and variance of phi* - mean phi given (h, s). Broadcasts."""
+    """The mean and variance of phi* - mean phi given (h, s). Broadcasts."""
     k, v = rate * softplus(h), v0 + s**2
     precision = priors.optimum_sd**-2 + stat.n * k**2 / v
     return -(stat.n * k * stat.g / v) / precision, 1.0 / precision
@@ -169,7 +174,7 @@ def draw_optimum(
 
 
 def optimum_moments(stat: Statistics, v0: float, rate: float, priors: Priors) -> tuple[float, float]:
-    """Mean and variance of phi* of one coordinate by summing over the grid."""
+    """The mean and variance of phi* of one coordinate, by summing over the grid."""
     g = grid(stat, v0, rate, priors)
     mean, variance = optimum_given(g.h[:, None], g.s, stat, v0, rate, priors)
     first = float((g.probability * mean).sum())
@@ -189,8 +194,9 @@ def laplace(s: Statistics, v0: np.ndarray, rate: float, priors: Priors, extra_te
 
     The authors' code never leaves s = 0, because only s^2 enters and its gradient is 0. ``extra_term`` adds n log
     sigmoid(a) to the log density, as their code does: it counts a Jacobian once per step. Given h, phi* is
-    :func:`optimum_given`. h is found on nested grids over all coordinates at once. The variance is the entry of the
-    inverse Hessian in (phi*, h), and at least ``LAPLACE_FLOOR``. Raises ValueError if ``slope_widening`` is infinite.
+    :func:`optimum_given`. The mode in h is found on nested grids, over all coordinates at once. The variance is the
+    entry of the inverse Hessian in (phi*, h), and at least ``LAPLACE_FLOOR``. Raises ValueError if ``slope_widening``
+    is infinite.
     """
     if not math.isfinite(priors.slope_widening):
         raise ValueError("laplace: slope_widening is infinite; the mode of a bounded uniform prior may be at its edge")
@@ -229,8 +235,8 @@ def laplace(s: Statistics, v0: np.ndarray, rate: float, priors: Priors, extra_te
 class TracePosterior(Samples):
     """A posterior over theta from a trace of variational parameters phi = (mu, rho), (2 D,).
 
-    q(theta; phi) = N(mu, diag(softplus(rho)^2)). ``reading`` says which posterior is made. The stored arrays serve all
-    of them (:meth:`read`):
+    q(theta; phi) = N(mu, diag(softplus(rho)^2)). ``reading`` names the posterior. All of them are post-processing of
+    the same stored arrays (:meth:`read`):
 
     * ``last_iterate``: q at the last phi.
     * ``trace_mean``: q at the mean of the kept trace.
@@ -276,7 +282,7 @@ class TracePosterior(Samples):
         return Statistics(float(t.n), *(float(a[j]) for a in t[1:])), float(self.noise_variance[j])
 
     def gaussian(self) -> tuple[np.ndarray, np.ndarray]:
-        """Mean and standard deviation (D,) of a reading that is Gaussian. Raises ValueError for noise_aware."""
+        """The mean and standard deviation (D,) of a Gaussian ``reading``. Raises ValueError for noise_aware."""
         d = len(self.last) // 2
         if self.reading == "noise_aware":
             raise ValueError("the noise-aware posterior is a mixture; sample it")
@@ -336,7 +342,7 @@ class SampledTrace(Samples):
 
     @property
     def centre(self) -> np.ndarray:
-        """As that of the trace."""
+        """The centre of the trace, (D,)."""
         return self.exact.centre
 
     def parameters(self) -> dict[str, np.ndarray]:

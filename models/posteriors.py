@@ -10,7 +10,7 @@ from models import kind as registry
 
 
 def load(kind: str, parameters: dict[str, np.ndarray]):
-    """The posterior of that kind, by ``load`` of its class's module. Raises KeyError, which lists the known kinds."""
+    """The posterior of a kind, by ``load`` of its class's module. Raises KeyError, which lists the known kinds."""
     known = registry.posteriors()
     if kind not in known:
         raise KeyError(f"unknown kind of posterior '{kind}'; models/ has {', '.join(sorted(known))}")

@@ -12,7 +12,7 @@ _LOG_2PI = float(np.log(2 * np.pi))
 
 @dataclass(frozen=True)
 class GaussianPredictive:
-    """N(mean, variance) per row, both (n,). ``variance`` includes the observation noise."""
+    """A prediction N(mean, variance) per row, both (n,). ``variance`` includes the observation noise."""
 
     mean: np.ndarray
     variance: np.ndarray

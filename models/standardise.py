@@ -1,4 +1,4 @@
-"""Scaling of inputs and targets, and back."""
+"""The scaling of inputs and targets by a shift and a scale per column."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Standardiser:
-    """x -> (x - x_shift) / x_scale and y -> (y - y_shift) / y_scale. Shapes (d,) and scalars."""
+    """The maps x -> (x - x_shift) / x_scale and y -> (y - y_shift) / y_scale, of shapes (d,) and scalars."""
 
     x_shift: np.ndarray
     x_scale: np.ndarray
@@ -21,7 +21,7 @@ class Standardiser:
         """The scaling by mean and population standard deviation of the training rows.
 
         A column whose computed standard deviation is exactly 0 gets scale 1. Two inputs of naval are constant. If the
-        mean of such a column is rounded, the computed deviation is not exactly 0 and the column becomes a second bias.
+        mean of such a column is rounded, its computed deviation is not exactly 0, so it becomes a second bias.
         The authors' code of the papers does the same.
 
         These are private moments, which a method that claims a privacy guarantee may not use. Raises ValueError if

@@ -1,6 +1,6 @@
 """The part of a private fit that may leave the machine: the parameters of one posterior, and its guarantee.
 
-:func:`contents` alone decides what that is. ``workflow.release`` and ``dpbayes_bench.fits`` write its result to files.
+:func:`contents` alone decides what that is. ``workflow.release`` and ``dpbayes_bench.private_fit`` write its result.
 """
 
 from __future__ import annotations

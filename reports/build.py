@@ -2,16 +2,16 @@
 
     python -m reports.build all --scale quick --results results
     python -m reports.build reference --scale full --results results
-    python -m reports.build --check
+    python -m reports.build check
     python -m reports.build readme
     python -m reports.build agree --results results
 
-* ``tables`` writes verdicts, claims, ledger and tables. ``site`` (or ``all``) also writes the site.
+* ``tables`` writes verdicts, claims, ledger and tables. ``all`` also writes the site.
 * ``reference`` writes the reference of a full run.
 * ``derived`` writes what follows from committed scores (verdicts, claims, comparisons, pooled effects). It is needed
   after a paper was removed, for example.
 * ``readme`` makes README.md and the rendered findings.
-* ``check`` (or ``--check``) compares the committed verdicts of all sources with those of the committed scores, and says
+* ``check`` compares the committed verdicts of all sources with those of the committed scores, and says
   how many rows of each agree.
 * ``agree`` compares a full run, or the methods of which it has all cells, with the committed scores and ledger. The
   methods that agree get the run's name in runs.csv. ``--costs`` also puts the seconds and memory of their fits into the
@@ -49,7 +49,7 @@ from reports import (
     verdicts,
     whole_run,
 )
-from reports.config import SCALES, ReportError
+from reports.config import ReportError
 from reports.contents import Pair, Run, Tables, Whole
 from reports.frames import Frames
 from reports.published import SOURCE_TITLES
@@ -58,10 +58,11 @@ from workflow import committed as reference_runs
 from workflow import papers as homes
 from workflow import store
 from workflow.committed import Reference
+from workflow.experiments import SCALES
 from workflow.experiments import load as load_config
 from workflow.published import in_scope
 
-WHAT = ("all", "tables", "site", "reference", "derived", "readme", "check", "agree")
+WHAT = ("all", "tables", "reference", "derived", "readme", "check", "agree")
 TITLE = "dpbayes-bench"
 
 
@@ -337,7 +338,6 @@ def _score_files(names: list[str], folder: Path, given: list[Path] | None) -> di
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", nargs="?", default="all", choices=WHAT)
-    parser.add_argument("--check", action="store_true", help="compare the committed verdicts with the committed scores")
     parser.add_argument("--config", nargs="+", type=Path, help="experiment files (default: of all papers)")
     parser.add_argument("--scores", nargs="*", type=Path, help="score files (default: all in RESULTS/scores/NAME/)")
     parser.add_argument("--results", type=Path, default=Path("results"), help="folder of the run")
@@ -362,7 +362,7 @@ def _run(args: argparse.Namespace) -> int:
     known = homes.experiments() | {p.stem: p for given in configs for p in sorted(given.parent.glob("*.yaml"))}
     # a paper with its own code has its reference in its folder, which ``--reference`` does not replace
     own = args.reference == reference.FOLDER
-    if args.check or args.what == "check":
+    if args.what == "check":
         return _check(known, args.reference, own)
     if args.what == "derived":
         reference.derive(known, args.reference)

@@ -61,7 +61,6 @@ SHARES = ("reproduced", "compatible", "inconclusive", "refuted")
 COLUMNS = [*KEY, "reading", "runs", "n_published", "way", "draws", *SHARES]
 WITHOUT, WITH, BOTH, STREAMS = "without replacement", "with replacement", "both sides", "streams"
 NORMAL, NO_NOISE, NONE = "normal", "no noise", "none"
-WAYS = (WITHOUT, WITH, BOTH, STREAMS, NORMAL, NO_NOISE, NONE)
 
 
 @dataclass(frozen=True)
@@ -246,7 +245,7 @@ def cases(key: str) -> Iterator[Case]:
     """The numbers of a paper that were run in a reading that can be a reproduction, from its committed scores."""
     paper = {p.key: p for p in papers.papers()}[key]
     if paper.program:
-        yield from papers.resolve(paper.program.cases)(paper.reference) if paper.program.cases else ()
+        yield from papers.resolve(paper.program.cases)(paper.reference)
         return
     numbers, there = published.load(), committed.experiments(papers.REFERENCE)
     for name in paper.experiments:

@@ -162,7 +162,7 @@ def _difference(kind: str, metric: str, *sides: tuple[dict, Key]) -> tuple[Diffe
         (sd_x, each_x), (sd_y, each_y) = more_x, more_y
         (u,), (v,) = x.values(), y.values()
         half = float(normal.isf(ALPHA / 2)) * math.hypot(*sd_x.values(), *sd_y.values())
-        return Difference(u - v, u - v - half, u - v + half, min(len(each_x), len(each_y)), False), u, v
+        return Difference(u - v, u - v - half, u - v + half, min(len(each_x), len(each_y))), u, v
     protocols = [key[1] for _, key in sides]
     if kind == "median":
         d = median_paired(x, y, ALPHA)

@@ -1,11 +1,10 @@
-"""Readings and scales, and the error of a report."""
+"""Readings, and the error of a report."""
 
 from __future__ import annotations
 
 READINGS = ("printed", "authors", "corrected")
 #: names of the readings on every page, table and figure.
 READING_TITLES = {"printed": "as printed", "authors": "authors' code", "corrected": "corrected"}
-SCALES = ("full", "quick", "tiny")
 
 
 class ReportError(ValueError):

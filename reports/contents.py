@@ -3,10 +3,10 @@
 A paper names functions in its ``PAPER`` (``workflow.papers.Paper``):
 
 ``tables``   ``f(run: Run) -> Tables``, called for each of its experiments
-``figures``  ``f(run: Run) -> list[Figure]``, likewise, for files under ``run.figures``
+``figures``  ``f(run: Run) -> list[Figure]``, called for each of its experiments, for files under ``run.figures``
 ``page``     ``f(runs: list[Run], whole: Whole) -> Added``, called once, after all of them
-``derived``  ``f(pairs: list[(config, scores)]) -> {file name: frame}``: committed tables that follow from committed
-             scores; they are in the paper's ``reference/``, and a gate recomputes them
+``derived``  ``f(pairs: list[(config, scores)]) -> {file name: frame}``: tables in the paper's ``reference/`` that
+             follow from committed scores. ``python -m reports.build check`` makes them again and compares.
 """
 
 from __future__ import annotations

@@ -185,31 +185,32 @@ def means(paper: Printed, values: Sequence[float], metric: str, level: float) ->
         n runs show no tail beyond 1 / (n + 1). There p is at least 1 %.
     ``rank`` : otherwise a bound on the Mann-Whitney test from m, S and N only, for any distribution of the scores.
 
-        *Theirs at or above x.* Let k of their N runs lie at or above x, and d = x - m - u > 0, so that x exceeds their
-        mean by d at least. For a given k their variance (divided by N) is least with k runs at x and N - k at one value
-        that keeps the mean, which makes it d^2 k / (N - k). It is at most v = S^2. So d^2 k <= v (N - k), and
+        *Theirs at or above x.* Let k of their N runs lie at or above x, and let d = x - m - u > 0. So x exceeds their
+        mean by d at least. For a given k their variance (divided by N) is least if k runs are at x, and N - k at the
+        one value that keeps the mean. It is then d^2 k / (N - k), and it is at most v = S^2. So d^2 k <= v (N - k), and
 
-            k <= K(x) = floor(N v / (v + d^2))       (Cantelli's inequality for N numbers; attained, so not improvable)
+            k <= K(x) = floor(N v / (v + d^2)).
+
+        This is Cantelli's inequality for N numbers. It is attained, so it cannot be improved.
 
         K(x) = N if d <= 0. v = 0 for N = 1. Authors divide by N or by N - 1 and do not say which. (N - 1)/N S^2, the
         variance in the second case, would be too small in the first, so v = S^2. If s_pub is not printed, v is
         unbounded and K(x) = N - 1, because not all numbers exceed their mean. If scores are never negative, Markov's
         inequality holds too: k x <= N (m + u), so K(x) <= floor(N (m + u) / x). Theirs at or below x: the same with
         d = m - u - x, without Markov.
-        *The test.* Pairs (one of theirs, one of ours) with theirs at or above ours number at most U = sum_i K(x_i),
-        ties included. If all n + N runs are exchangeable, the number of such pairs (ties broken at random, which can
-        only lower it) has the null distribution of Mann and Whitney, so P(Mann-Whitney(n, N) <= U) bounds the chance of
-        ours lying so far above theirs. p is twice the smaller of this and its mirror image, at most 1. Full separation
+        *The test.* A pair is one of theirs and one of ours. At most U = sum_i K(x_i) pairs have theirs at or above
+        ours, ties included. Ties broken at random can only lower this number. If all n + N runs are exchangeable, it
+        then has the null distribution of Mann and Whitney. So P(Mann-Whitney(n, N) <= U) bounds the chance of ours
+        lying so far above theirs. p is twice the smaller of this and its mirror image, at most 1. Full separation
         gives 2 / C(n + N, N): 3.8e-5 for n = 20, N = 5, which misses 1 % / 290, and 3.0e-5 for n = 21.
     ``resampled`` : for N >= 2 runs that are not tame, without an s_pub that bounds them. 100,000 means of N of our runs
         are drawn with replacement. p is twice the share (count + 1) / 100,001 of means at or beyond m -+ u on the
-        scarcer side, and at least 2 / (floor(n/N) + 1). The data support no smaller p for an arbitrary distribution.
-        Their mean is exchangeable with the means of floor(n/N) disjoint groups of our runs, so it is the largest of
-        them with probability 1 / (floor(n/N) + 1), and resampling knows nothing beyond the largest of our runs. If
-        there were no such limit, a paper drawn from this suite's own scores of the mixture would lie outside all
-        100,000 means in up to 2 % of draws, even if our runs happen to look free of heavy tails. So resampling alone
-        never refutes. If ranks with Markov's inequality give a smaller p, that exact bound counts, and its kind is
-        ``rank``.
+        scarcer side, and at least 2 / (floor(n/N) + 1). The data support no smaller p for an arbitrary distribution:
+        their mean is exchangeable with the means of floor(n/N) disjoint groups of our runs. So it is the largest of
+        them with probability 1 / (floor(n/N) + 1), and resampling knows nothing beyond the largest of our runs. This
+        limit is needed. A paper drawn from this suite's own scores of the mixture lies outside all 100,000 means in up
+        to 2 % of draws, even if our runs happen to look free of heavy tails. So resampling alone never refutes. If
+        ranks with Markov's inequality give a smaller p, that exact bound counts, and its kind is ``rank``.
 
     ``low``, ``high`` are the 95 % interval of the difference. Widened by one unit, it contains 0 if p > 5 %. For
     ``rank`` it is the interval of a shift of our runs against theirs, including the unit. If no spread is published and
@@ -260,8 +261,8 @@ def bound_of_means(mean, std, n: int, paper: Printed, metric: str) -> np.ndarray
 
     It respects the printed digits: gap leaves one unit out, so the unit decides if it is larger than the margin. The
     spread is that of the test for a difference, because a published mean with a larger spread than ours is not known
-    better than its own spread says. A norm or divergence is compared by its logarithm: gap is the distance of ln mean
-    from the logarithms of m - u .. m + u, and the standard deviation is max(s / mean, S / m), to first order. The
+    better than its own spread says. A norm or divergence is compared by its logarithm. There gap is the distance of
+    ln mean from the logarithms of m - u .. m + u. The standard deviation is max(s / mean, S / m), to first order. The
     function is vectorised over ``mean``, ``std`` and the fields of ``paper`` except its count. The bound is infinite
     below two runs.
     """
@@ -292,9 +293,9 @@ def light_tails(runs: np.ndarray) -> np.ndarray:
 def tame(runs: np.ndarray, paper: Printed, metric: str) -> np.ndarray:
     """Whether means of these runs (..., n) are close to normal.
 
-    They must not have heavy tails (:func:`light_tails`). For a metric that is never negative, s must be at most a
-    quarter of our mean, and S at most a quarter of the published one, because a spread of the size of the number itself
-    means a skewed distribution.
+    They must not have heavy tails (:func:`light_tails`). A spread of the size of the number itself means a skewed
+    distribution. So for a metric that is never negative, s must be at most a quarter of our mean, and S at most a
+    quarter of the published one.
     """
     light = light_tails(runs)
     if not _positive(metric):
@@ -646,8 +647,8 @@ def rank_test(ours: np.ndarray, theirs: np.ndarray) -> tuple[float, float]:
 def chances(paper: Printed, values: Sequence[float], metric: str, level: float) -> Found:
     """The evidence of single runs of a sampler, N of theirs (``Printed.runs``) and n of ours.
 
-    They are compared by W, the probability that one of ours is above one of theirs, where a tie counts half. p is that
-    of the rank test of Wilcoxon, Mann and Whitney in its normal approximation, with the variance given the ties
+    They are compared by W, the probability that one of ours is above one of theirs. A tie counts half. p is that of the
+    rank test of Wilcoxon, Mann and Whitney in its normal approximation, with the variance given the ties
     (:func:`chance_above`). ``bound`` is the distance from 1/2 to the farther end of the 95 % interval of W, by DeLong's
     variance. ``difference`` is that of the means. Raises ValueError if no run of theirs is given.
     """
@@ -678,10 +679,10 @@ def run_by_run(paper: Printed, values: Sequence[float], metric: str, level: floa
     """The evidence of their chains (``Printed.runs``), each with its own input, compared with its exact value.
 
     ``values`` (n,) are the exact values in the order of their runs. ``errors`` (n,) are the standard errors of run and
-    exact value together. z_k is their difference over the error. p is that of Wilcoxon's signed-rank test of the z_k,
-    which assumes that they are symmetric around 0 but not that the errors are right. W_k = Phi(z_k) is the probability
-    that a perfect copy of run k is above it. ``bound`` is the distance from 1/2 to the farther end of the 95 % interval
-    of their mean.
+    exact value together. z_k is their difference over the error. p is that of Wilcoxon's signed-rank test of the z_k.
+    The test assumes that they are symmetric around 0, and not that the errors are right. W_k = Phi(z_k) is the
+    probability that a perfect copy of run k is above it. ``bound`` is the distance from 1/2 to the farther end of the
+    95 % interval of their mean.
     """
     z = (np.asarray(values, dtype=np.float64) - np.asarray(paper.runs)) / np.asarray(errors)
     p, w, half = (float(v[0]) for v in chance_of_chains(z[None]))
@@ -697,15 +698,20 @@ def chance_of_chains(z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def streams(paper: Printed, values: Sequence[Sequence[float]], metric: str, level: float) -> Found:
-    """The evidence of one published mean over F parts (folds), each with one of K random streams, it is unknown which.
+    """The evidence of one published mean over F parts (folds), each with one of K random streams.
+
+    Which stream a part took is unknown.
 
     ``values`` (F, K) are the scores of every part with every stream. If each part took one of its streams independently
     and with equal probability, the distribution of the mean is known. Its centre is the mean of all values, its
     variance is the sum of the parts' variances over F^2, and its range is given by the means of the parts' smallest and
-    largest values. p is twice Chernoff's bound on the tail beyond the number, exp(min over lambda of sum_f log mean_k
-    exp(lambda (v_fk - v_f) / F) - lambda gap), with v_f the mean of part f, and at most 1. It is 0 outside of the range
-    and assumes no normal distribution. ``low`` and ``high`` are where that p crosses 5 %, ``detectable`` where it
-    crosses the level, and ``bound`` where it crosses 10 %.
+    largest values. p is twice Chernoff's bound on the tail beyond the number, and at most 1:
+
+        exp(min over lambda of sum_f log mean_k exp(lambda (v_fk - v_f) / F) - lambda gap)
+
+    Here v_f is the mean of part f. The bound is 0 outside of the range and assumes no normal distribution. ``low`` and
+    ``high`` are where that p crosses 5 %, ``detectable`` where it crosses the level, and ``bound`` where it crosses
+    10 %.
     """
     v = np.asarray(values, dtype=np.float64)
     if v.ndim != 2:

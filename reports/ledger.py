@@ -176,10 +176,10 @@ def privacy_frame(
     There is one row per source, published column, reading, data set and method of ours with its setting. If there are
     several protocols, the one with the largest epsilon is taken. Columns: source, method, setting, reading, dataset,
     our_method, our_setting, protocol, epsilon_published, epsilon_claimed, epsilon, delta, relation, accountant,
-    sampling, leaks, claim, reason. ``claim`` is one of: holds, holds except for named leaks, does not hold, no ledger,
-    or the status of a cell without scores ("no data", "failed", ...) with its reason. "epsilon ~ 1" holds if the
-    ledger's epsilon rounds to it. If a table prints no epsilon (``epsilon_published`` is empty), the claim is that of
-    our run.
+    sampling, leaks, claim, reason. ``claim`` is "holds", "holds except for named leaks", "does not hold" or "no
+    ledger". For a cell without scores it is the status ("no data", "failed", ...) with its reason. "epsilon ~ 1" holds
+    if the ledger's epsilon rounds to it. If a table prints no epsilon (``epsilon_published`` is empty), the claim is
+    that of our run.
     """
     rows = []
     one = ["source", "method", "setting", "reading", "dataset", "our_method", "our_setting"]
@@ -247,7 +247,7 @@ def _is_private(method: str, kind: str | None = None) -> bool:
 
 
 def leaks_of(method: str, dataset: str, kind: str, scaling: str | None = None) -> tuple[str, ...]:
-    """The leaks of a method on that data set. There are none for a method that does not exist any more.
+    """The leaks of a method on that data set. There are none for a method that does not exist.
 
     These are the leaks that it declares, and ranges that it takes for public although the data set says that they are
     the extremes of its own rows. ``kind`` is that of the model. ``scaling`` is how the model scales its inputs, or

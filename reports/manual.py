@@ -174,11 +174,15 @@ def python_fits() -> str:
     return "\n".join([*lines, *documented(fits=True)]).rstrip("\n") + "\n"
 
 
+#: modules of ``dpbayes_bench`` whose public names fit.
+FITTING = tuple(f"dpbayes_bench.{name}" for name in ("fits", "private_fit", "suite", "estimators"))
+
+
 def documented(fits: bool) -> Iterator[str]:
     """Lines of the public names: those that fit, or the others."""
     for name in sorted(dpbayes_bench.__all__, key=str.lower):
         made = getattr(dpbayes_bench, name)
-        if (made.__module__ in ("dpbayes_bench.fits", "dpbayes_bench.estimators")) is not fits:
+        if (made.__module__ in FITTING) is not fits:
             continue
         signature = "" if inspect.isclass(made) else str(inspect.signature(made)).replace("'", "")
         yield from [f"## {name}", "", f"`{name}{signature}`", "", markdown(inspect.getdoc(made) or ""), ""]
@@ -223,18 +227,12 @@ def covered() -> str:
         families.setdefault(type(contract.get(name)).__module__.split(".")[1], []).append(name)
     lines += [f"The suite covers {len(rows)} papers and has {len(contract.names())} methods, baselines included.", ""]
     lines += ["## Which papers", ""]
-    lines += [
-        f"These are the {len(rows)} papers, theses and notes. A paper without published numbers is judged by its",
-        "",
-    ]
-    lines[-1:] = ["claims.", ""]
+    lines += [f"These are the {len(rows)} papers, theses and notes. A paper without published numbers is judged by its"]
+    lines += ["claims.", ""]
     lines += table(("folder", "paper", "sources", "findings"), rows)
     lines += ["## Which methods", ""]
-    lines += [
-        "A family is a folder of `methods/`. The last column has the neighbours of the privacy claim. The page of a",
-        "",
-    ]
-    lines[-1:] = ["method says whether its claim is refuted.", ""]
+    lines += ["A family is a folder of `methods/`. The last column has the neighbours of the privacy claim. The page"]
+    lines += ["of a method says whether its claim is refuted.", ""]
     for family, of in sorted(families.items()):
         lines += [f"### {family.replace('_', ' ')}", ""]
         found = [contract.get(name) for name in of]

@@ -37,7 +37,7 @@ def recorded(path: Path = FILE) -> dict[str, dict]:
 
 
 def facts() -> dict[str, float]:
-    """All numbers by name: those of ``config/measured.yaml``, and of the full run and of ``./bench`` these.
+    """All numbers by name: those of ``config/measured.yaml``, and these of the full run and of ``./bench``.
 
     full_cells             cells of the full run
     full_cpu_hours         CPU hours that it is forecast to take, by the committed seconds of its fits

@@ -34,12 +34,11 @@ VERDICTS = "verdicts.csv.gz"
 
 @dataclass(frozen=True)
 class Paper:
-    """The content of a paper with its own code for the site. ``first``: the finding to name first."""
+    """The content of a paper with its own code for the site."""
 
     key: str
     title: str
     findings: list[Finding]
-    first: Finding
     #: its verdicts, every column text, and its claims with the columns of ``reports.claims``.
     verdicts: pd.DataFrame
     claims: pd.DataFrame
@@ -54,10 +53,7 @@ class Paper:
 
 
 def load() -> list[Paper]:
-    """All papers with their own code and a committed reference, by key.
-
-    Raises ValueError if the finding to name first does not exist.
-    """
+    """All papers with their own code and a committed reference, by key."""
     keys = []
     for key, (paper, program) in programs().items():
         path = paper.reference / VERDICTS
@@ -65,13 +61,8 @@ def load() -> list[Paper]:
             continue
         verdicts = pd.read_csv(path, dtype=str, keep_default_na=False)
         texts = _findings(paper.home / "findings")
-        first = {f.id: f for f in texts}.get(program.finding)
-        if first is None:
-            raise ValueError(
-                f"{paper.home}: no finding '{program.finding}'; there are {', '.join(f.id for f in texts)}"
-            )
         said = _claims(paper.reference / "claims.csv", key)
-        keys.append(Paper(key, paper.title, texts, first, verdicts, said, paper.reference, program))
+        keys.append(Paper(key, paper.title, texts, verdicts, said, paper.reference, program))
     return keys
 
 

@@ -156,8 +156,8 @@ def names(rows: pd.DataFrame, found: list[Finding], others: list[Finding]) -> di
     by_reading = scoreboard.with_ceiling(
         verdicts[verdicts["reading"].isin(scoreboard.ORDER)], ("source", "reading"), ceilings
     )
-    effects = pooled.read().to_dict("records")
-    main = _main_effects(effects)
+    told = pooled.read().to_dict("records")
+    effects = [{"metric_title": METRICS[r["metric"]].title, "text": pooled.text(r), **r} for r in told]
     printed = scoreboard.counts(scoreboard.first(verdicts, ("printed",)))[scoreboard.COUNTS].sum()
     homes = {f.id: f"{findings.home_of(f.id)}/{f.id}.md" for f in found} | {
         f.id: f"papers/{paper.key}/findings/{f.id}.md" for paper in judged.load() for f in paper.findings
@@ -171,24 +171,20 @@ def names(rows: pd.DataFrame, found: list[Finding], others: list[Finding]) -> di
          "found": _found(m, first)}
         for m in LISTED
     ]  # fmt: skip
+
+    def titled(found: list[dict]) -> list[dict]:
+        return [{"title": titles[r["source"]], **r} for r in found]
+
     return {
-        "board": [{"title": titles[r["source"]], **r} for r in board.to_dict("records")],
+        "board": titled(board.to_dict("records")),
         "total": board.drop(columns="source").sum().to_dict(),
-        "effects": [
-            {"title": titles[r["source"]], "metric_title": METRICS[r["metric"]].title, "text": pooled.text(r), **r}
-            for r in effects
-        ],
-        "main_effects": [
-            {"title": titles[r["source"]], "metric_title": METRICS[r["metric"]].title, "text": pooled.text(r), **r}
-            for r in main
-        ],
+        "effects": titled(effects),
+        "main_effects": titled(_main_effects(effects)),
         "printed": printed.to_dict(),
         "printed_scored": printed.sum() - printed["no_score"],
         "single": int(((first["verdict"] == "compatible") & (first["n_published"] == "1")).sum()),
-        "readings": [{"title": titles[r["source"]], **r} for r in by_reading.to_dict("records")],
-        "missing": [
-            {"title": titles[r["source"]], **r} for r in scoreboard.missing(scoreboard.first(rows)).to_dict("records")
-        ],
+        "readings": titled(by_reading.to_dict("records")),
+        "missing": titled(scoreboard.missing(scoreboard.first(rows)).to_dict("records")),
         "versions": _versions(verdicts, titles),
         "reading_titles": READING_TITLES,
         "methods": methods,

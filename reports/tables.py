@@ -105,7 +105,7 @@ def dataset_title(name: str) -> str:
 
 
 def method_title(name: str) -> str:
-    """The column heading of one of our methods, or its name if there is no adapter of that name any more."""
+    """The column heading of one of our methods, or its name if there is no adapter of that name."""
     from methods import contract
 
     try:
@@ -207,7 +207,7 @@ def column_title(method: str, setting: str, one_method: bool) -> str:
 
 
 def differing(settings: Sequence[str]) -> dict[str, str]:
-    """Each setting ("epsilon=0.1;delta=1e-5;...") reduced to the parts that not all settings share: "epsilon = 0.1"."""
+    """Each setting reduced to the parts that not all settings share: "epsilon=0.1;delta=1e-5" to "epsilon = 0.1"."""
     parts = {s: s.split(";") for s in settings}
     shared = set.intersection(*map(set, parts.values()))
     return {s: ", ".join(p.replace("=", " = ") for p in found if p not in shared) for s, found in parts.items()}

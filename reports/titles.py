@@ -10,7 +10,7 @@ The front matter of a finding names the numbers that its title is about, and a f
           where: {id: "a / b|c / d", metric: rmse}    # column: the words that are kept
           columns: difference low high                # read as numbers, a list or words; all others are text
 
-A title that no number shows names its test instead: ``title_holds: {shown_by: "tests/x/test_y.py::test_z"}``.
+If no number shows a title, the front matter names its test: ``title_holds: {shown_by: "tests/x/test_y.py::test_z"}``.
 """
 
 from __future__ import annotations

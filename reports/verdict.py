@@ -1,17 +1,17 @@
 """THE rule of verdicts, version 3: could our implementation have given this number, and would we notice if not?
 
-The functions are pure and the same for every number. The words of the first version are in the column ``verdict_v1`` of
-the committed verdicts, and are no longer computed. Every paper passes its runs to :func:`judge`, which alone assigns
-margin, level and word. p is the probability of such a difference if both implementations are the same. The kinds of
-evidence (:mod:`reports.evidence`) bound it for a mean, a single run or a box plot.
+The functions are pure and the same for every number. Every paper passes its runs to :func:`judge`, which alone assigns
+margin, level and word. The words of the first version are in the column ``verdict_v1`` of the committed verdicts. p is
+the probability of such a difference if both implementations are the same. The kinds of evidence
+(:mod:`reports.evidence`) bound it for a mean, a single run or a box plot.
 
 **Words.**
 
     better, worse,  p <= 1 % / family. ``differs`` is for metrics without a direction, such as a posterior mean or a
     differs         chosen threshold. These three are refutations. family is the number of published cells of a reading
-                    that are judged together: 290 for the first sources, fixed for good, and its own number for a later
-                    source. So the probability of any false refutation among them is at most 1 % (``rank``: for any
-                    distribution; ``t`` and ``normal``: for normal scores)
+                    that are judged together. It is fixed at 290 for the first sources. A later source has its own.
+                    So the probability of any false refutation among them is at most 1 %. By ``rank`` this holds for
+                    any distribution, by ``t`` and ``normal`` for normal scores
     inconclusive    p <= 5 %, or nothing can be said (a single run of ours compared with a mean)
     reproduced      p > 5 %, and the two are shown to be equivalent: the one-sided 95 % bound of their distance is
                     within :func:`margin`
@@ -30,7 +30,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evaluation.metrics import METRICS, NONE, UNJUDGED, UP, Metric
-from reports.evidence import AGREE, Printed, Runs, bound_of_means
+from reports.evidence import AGREE, Found, Printed, Runs, bound_of_means
 
 ANY_FALSE = 0.01
 #: number of published cells of the first sources (``reports.verdicts.judged_together``), by which ANY_FALSE is divided.
@@ -44,17 +44,10 @@ NO_SCORE = ("failed", "timeout", "diverged", "not_supported", "no_data", "not_ru
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """One judged cell: its word, and the result of its evidence (:class:`reports.evidence.Found`)."""
+class Verdict(Found):
+    """One judged cell: the result of its evidence, and its word."""
 
-    verdict: str
-    difference: float
-    low: float = math.nan
-    high: float = math.nan
-    p: float = math.nan
-    p_kind: str = ""
-    detectable: float = math.nan
-    reason: str = ""
+    verdict: str = ""
 
 
 @dataclass(frozen=True)
@@ -118,5 +111,4 @@ def judge(runs: Runs, lost: int = 0, family: int = FAMILY) -> Verdict:
         raise ValueError(f"{len(values)} scores; a judged cell has at least one, all of them finite")
     found = runs.evidence(runs.published, values, metric, ANY_FALSE / family)
     same = found.bound <= float(margin(metric, runs.published.number))
-    said = word(found.p, found.higher, same, metric, lost, family)
-    return Verdict(said, found.difference, found.low, found.high, found.p, found.p_kind, found.detectable, found.reason)
+    return Verdict(**vars(found), verdict=word(found.p, found.higher, same, metric, lost, family))

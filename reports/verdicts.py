@@ -120,7 +120,7 @@ def cases(config: dict[str, Any], scores: pd.DataFrame, numbers: pd.DataFrame) -
 
 @cache
 def _first_words() -> dict[tuple, str]:
-    """Key of a row -> the committed word of the first rule, which is no longer computed."""
+    """Key of a row -> the committed word of the first version of the rule."""
     with open(REFERENCE / "verdicts.csv", newline="", encoding="utf-8") as f:
         return {tuple(row[k] for k in _ROW): row["verdict_v1"] for row in csv.DictReader(f)}
 

@@ -371,7 +371,7 @@ def test_there_are_commands_of_every_page():
         "./bench try WORD",
         "python -m workflow.gatess status",
         "python -m workflow.gates stats",
-        "python -m workflow.tuning",
+        "python -m common_tasks.tuning",
         "python -m reports.build reference --config papers/nowhere/*.yaml",
         "snakemake --cores 2 nothing_of_this_name",
         "pip install '.[suit]'",

@@ -32,7 +32,7 @@ from pathlib import Path
 
 from datasets.files import locked, write_text
 from datasets.store import Damaged
-from workflow import arithmetic, faults
+from workflow import environment, faults
 from workflow.experiments import Cell, cells, families, jobs, units
 from workflow.store import (
     RETRIED,
@@ -132,7 +132,7 @@ def of_reference(cell: Cell, results: Path) -> bool:
 
 def head_of(cell: Cell, data) -> dict:
     """The facts that identify the rows of a cell. Rows of other code or data are not used."""
-    secret = {"noise": arithmetic.SECRET} if arithmetic.noise_of_run() == arithmetic.SECRET else {}
+    secret = {"noise": environment.SECRET} if environment.noise_of_run() == environment.SECRET else {}
     return {"cell": cell.id, "code_hash": cell.code_hash, "data_hash": data.data_hash, **secret}
 
 

@@ -9,12 +9,17 @@ from __future__ import annotations
 import difflib
 import os
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.shell_completion import CompletionItem
 
 from workflow.papers import resolve
+
+if TYPE_CHECKING:
+    from datasets.reader import Given
 
 #: word -> module and name of its click command.
 COMMANDS = {
@@ -47,6 +52,38 @@ class Several(click.Command):
                 words.append(flag)
             words.append(word)
         return super().parse_args(ctx, words)
+
+
+def table_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A decorator that adds the options of :func:`stated`. A command with its own ``--columns`` keeps that."""
+    own = {p.name for p in getattr(function, "__click_params__", [])}
+    options = [
+        click.option(
+            "--columns", default="", metavar="A,B,C", help="names of all columns of a file without a header line"
+        ),
+        click.option("--no-header", is_flag=True, help="the file has no header line; its columns are c1, c2, ..."),
+        click.option("--drop", multiple=True, metavar="COLUMN...", help="columns to leave out"),
+        click.option(
+            "--levels", type=click.Path(path_type=Path), metavar="FILE.yaml",
+            help="public levels of columns of text, as lines `column: [level, level]`",
+        ),
+    ]  # fmt: skip
+    for option in reversed(options[1:] if "columns" in own else options):
+        function = option(function)
+    return function
+
+
+def stated(given: Mapping[str, Any], rows_are_public: bool) -> Given:
+    """The user's statements in the options. Raises TableError if the file of levels cannot be read."""
+    from datasets.reader import Given, TableError, check_levels
+    from workflow import yaml_file
+
+    path = given["levels"]
+    if path is not None and not path.is_file():
+        raise TableError(f"no file {path}; write a line `column: [level, level]` for each column of text")
+    levels = check_levels(path, yaml_file.read(path, TableError)) if path is not None else {}
+    names = tuple(name.strip() for name in given["columns"].split(",")) if given["columns"] else ()
+    return Given(names, given["no_header"], tuple(given["drop"]), levels, rows_are_public)
 
 
 def nearest(word: str, known: Collection[str]) -> str:

@@ -6,9 +6,9 @@ row, so compression takes 60 MB of text down to 3.
 ``ledgers/<experiment>.csv.gz``: what the fit of each private cell released, and its epsilon by each accountant
 (``reports.ledger``).
 
-``runs.csv``: one row per method in an experiment. It has the commit of the last run of all its cells that gave the
-committed scores or agrees with all of them (``reports.whole_run``), the public versions of Python and of the libraries
-that compute numbers, and the date of that commit.
+``runs.csv``: one row per method in an experiment. Its commit is that of the last run of all cells that gave the
+committed scores, or agrees with all of them (``reports.whole_run``). The row also has the date of that commit, and the
+public versions of Python and of the libraries that compute numbers.
 
 ``short_runs.csv``: the numbers after one epoch or a few draws, for fits that the gate does not repeat in full.
 """
@@ -26,7 +26,7 @@ import pandas as pd
 from datasets.files import csv_text, write_bytes, write_csv
 from evaluation.summary import OPTIONAL, read_scores
 from workflow import imports, papers
-from workflow.arithmetic import LIBRARIES
+from workflow.environment import LIBRARIES
 from workflow.experiments import Cell, cells, experiment_files, families, jobs
 
 SUFFIX = ".csv.gz"
@@ -163,7 +163,7 @@ def runs(folder: Path = papers.REFERENCE) -> dict[Entry, dict[str, str]]:
 
 
 def run_of(entry: Entry, manifest: Mapping) -> dict[str, str]:
-    """The row of ``runs.csv`` for a run with this manifest (``workflow.arithmetic``)."""
+    """The row of ``runs.csv`` for a run with this manifest (``workflow.environment``)."""
     commit, made = str(manifest.get("commit", "")), manifest.get("versions", {})
     return {
         "experiment": entry[0],

@@ -21,7 +21,7 @@ import yaml
 from datasets.files import ROOT
 from methods import contract
 from methods.contract import Rerun
-from workflow import arithmetic, papers
+from workflow import environment, papers
 from workflow.experiments import Cell
 from workflow.program import CPU_SECONDS
 
@@ -95,7 +95,7 @@ def word(here: float, was: float, allowed: float) -> str:
 @cache
 def same_kernels() -> bool:
     """Whether this machine runs the linear algebra kernels that made the committed scores."""
-    return arithmetic.runs_the_kernels()
+    return environment.runs_the_kernels()
 
 
 def own_tolerance(was: float) -> tuple[float, str]:

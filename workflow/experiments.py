@@ -448,9 +448,11 @@ def _ablation(arm: dict, where: str) -> dict:
 
 
 def _tuned(path: Path, extra: dict, where: str) -> list[dict]:
-    """Arms with the settings that ``workflow.tuning`` chose on public surrogates; none if these are the defaults."""
+    """Arms with the settings that ``common_tasks.tuning`` chose on surrogates; none if these are the defaults."""
     if not path.is_file():
-        raise ConfigError(f"{where}: tuned: no file {path}; make it with `python -m workflow.tuning --config {where}`")
+        raise ConfigError(
+            f"{where}: tuned: no file {path}; make it with `python -m common_tasks.tuning --config {where}`"
+        )
     chosen: dict[tuple[str, str], dict] = {}
     try:
         for dataset, methods in json.loads(path.read_text(encoding="utf-8")).items():
@@ -459,7 +461,7 @@ def _tuned(path: Path, extra: dict, where: str) -> list[dict]:
                     if float(epsilon) > 0 and found["settings"]:
                         chosen.setdefault((name, epsilon), {})[dataset] = dict(found["settings"])
     except (AttributeError, KeyError, TypeError, ValueError) as e:
-        made = f"`python -m workflow.tuning --config {where}`"
+        made = f"`python -m common_tasks.tuning --config {where}`"
         raise ConfigError(f"{where}: tuned: {path} is not what {made} writes ({type(e).__name__}: {e})") from None
     out = []
     for (name, epsilon), table in sorted(chosen.items(), key=lambda item: (item[0][0], float(item[0][1]))):

@@ -22,7 +22,7 @@ from typing import Any
 import datasets
 from datasets.files import write_sealed, write_text
 from workflow import papers, store
-from workflow.experiments import Cell, cells
+from workflow.experiments import SCALES, Cell, cells
 from workflow.papers import Extra, Paper
 
 
@@ -122,7 +122,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("key", help="folder of the paper")
     parser.add_argument("table", help="file name of one of the tables")
-    parser.add_argument("--scale", default="full", choices=("full", "quick", "tiny"))
+    parser.add_argument("--scale", default="full", choices=SCALES)
     parser.add_argument("--results", default=Path("results"), type=Path, help="folder of the run")
     parser.add_argument("--out", type=Path, help="folder of the tables (default: RESULTS/extra)")
     parser.add_argument("--attempt", type=int, help="number of this attempt, see workflow.store")

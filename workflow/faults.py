@@ -1,7 +1,8 @@
-"""Decides who is at fault. A fault of the machine stops the job; a fault of a method becomes rows of that method.
+"""Decides who is at fault. A fault of the machine stops the job. A fault of a method becomes rows of that method.
 
-What a method returns is checked only here: by :func:`facts_of` in the process that fits, so that a check that hangs
-meets the limits of the fit, and by :func:`rows_of` in the process that asked, which trusts nothing that it gets.
+The result of a fit is checked only here, in two places. :func:`facts_of` runs in the process that fits, so that a check
+that hangs meets the limits of the fit. :func:`rows_of` runs in the process that asked for the fit, and trusts nothing
+that it gets.
 """
 
 from __future__ import annotations

@@ -11,8 +11,8 @@ a few draws. Synthetic data, which are for time and memory only, are left out un
 status is 1 if a number is outside its tolerance (``config/gates.yaml``), or if no number was compared. ``--only
 EXPERIMENT`` or ``--only EXPERIMENT/METHOD`` limits the sample.
 
-A change in other splits and cells is not seen here, but by the weekly whole run. `python -m reports.build check` is the
-gate against the papers.
+The gate does not see a change in other splits and cells. The weekly whole run does. ``python -m reports.build check``
+compares verdicts with the papers.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from pathlib import Path
 from datasets.files import ROOT
 from methods import contract
 from methods.contract import Rerun
-from workflow import arithmetic, committed, imports, papers
+from workflow import committed, environment, imports, papers
 from workflow.committed import SHORT_RUNS, Entry, Reference
 from workflow.compare import DIFFERS, NOT_RUN, Number, compare_program, sentence, shown, tolerances, word
 from workflow.experiments import Cell
@@ -143,7 +143,7 @@ def choose(reference: Reference, wanted: Iterable[Entry], commit: str, changed: 
     ----------
     wanted : pairs of experiment and method.
     commit : the commit that the second split is drawn from.
-    changed : the pairs whose own files differ from the merge base; they get larger samples.
+    changed : the pairs whose own files differ from the merge base. They get larger samples.
     """
     config, short_keys = tolerances(), {key[:3] for key in reference.short_rows()}
     out: dict[tuple, Unit] = {}
@@ -316,7 +316,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    environment = os.environ | arithmetic.environment()
-    if environment != os.environ:  # data sets are made by the code that makes numbers everywhere
-        os.execve(sys.executable, [sys.executable, "-m", "workflow.gates", *sys.argv[1:]], environment)
+    variables = os.environ | environment.variables()
+    if variables != os.environ:  # data sets are made by the code that makes numbers everywhere
+        os.execve(sys.executable, [sys.executable, "-m", "workflow.gates", *sys.argv[1:]], variables)
     sys.exit(main())

@@ -3,7 +3,7 @@
 A cell depends on every project module that its adapter imports. So editing one adapter repeats only that method, and a
 corrected mechanism leaves no stale number. Rules of scores and tables have these files as inputs. A rule of fits has
 the hash as a parameter. The hash is of the syntax trees without docstrings: a comment, a docstring, a formatter or a
-new checkout changes no number and repeats no fit. The hash does not decide whether a committed number is still right;
+new checkout changes no number and repeats no fit. The hash does not decide whether a committed number is right:
 ``workflow.recompute`` recomputes it.
 """
 
@@ -213,7 +213,7 @@ def normalised(source: str) -> str:
 
 
 def git(*arguments: str, root: Path = ROOT) -> str | None:
-    """The output of a git command; None if it fails or there is no git."""
+    """The output of a git command. None if it fails or there is no git."""
     try:
         done = subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
@@ -227,9 +227,10 @@ def head(root: Path = ROOT) -> str:
 
 
 def base(root: Path = ROOT) -> str:
-    """The merge base with the default branch of ``origin``; the last commit without that remote; empty outside git.
+    """The merge base with the default branch of ``origin``.
 
-    It is the last commit, too, if a shallow clone has no common commit.
+    It is the last commit if there is no such remote, or if a shallow clone has no common commit. Outside git it is
+    empty.
     """
     for branch in ("origin/HEAD", "origin/main", "origin/master"):
         if found := git("merge-base", "HEAD", branch, root=root):

@@ -20,7 +20,7 @@ from pathlib import Path
 from datasets.files import ROOT
 from methods import contract
 from models import kind
-from workflow import arithmetic, cli, faults, papers, store, worker
+from workflow import cli, environment, faults, papers, store, worker
 from workflow.experiments import SCALES
 
 #: exit status of a run that has left out a method.
@@ -34,7 +34,7 @@ CONFIG: dict[str, tuple[str, ...]] = {
     "reuse": ("none", "reference"),
     "refit": (),
     "retry": tuple(store.RETRIED),
-    "noise": arithmetic.NOISES,
+    "noise": environment.NOISES,
     "mirror": (),
     "results": (),
     "container": (),

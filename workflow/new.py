@@ -31,8 +31,7 @@ from datasets.reader import NUMBER, Column, Given, Layout, TableError, last_colu
 from methods import contract
 from models import kind as model_kinds
 from workflow import papers
-from workflow.cli import Several, nearest
-from workflow.table_options import stated, table_options
+from workflow.cli import Several, nearest, stated, table_options
 
 TEMPLATES = Path(__file__).parent / "templates"
 #: kind of model -> code of its simplest posterior; the file explains its keys.

@@ -49,61 +49,52 @@ class Extra:
         return self.make.partition(":")[0], *self.reads
 
 
+def _code(place: str) -> Any:
+    """A property: "module:function" below the package of a :class:`Program`."""
+    return property(lambda program: f"{program.package}.{place}")
+
+
 @dataclass(frozen=True)
 class Program:
     """The own code of a paper, which has no experiments. It runs each published number many times.
 
-    ``scores``: names of its score files. ``rows``: "module:function", called with (name, scale, mirror, folder of raw
-    files, wanted); it returns the rows of one score file. ``wanted``: None for all rows, or a function that selects
-    rows by their keys (dataset, method, reading, setting or epsilon, and table if there is one). ``checks``: names of
-    small tables that findings use. ``check``: "module:dict", name -> function of the mirror that returns the table.
-
-    ``samples``: pattern of cell ids that the gate recomputes (``workflow.recompute``) -> CPU seconds per method and
-    reading. ``measures``: name of a number -> column of a score row, or "1 - column"; ``{metric}`` in a name is the
-    metric of the row.
-
-    ``fits``: "module:tuple", its single fits in the form that the audit takes (``audit.programs.OwnFit``).
-
-    ``reports.papers`` calls the other functions. ``tables``: (score rows, folder of the checks) -> table by file name,
-    verdicts included. ``figures``: (folder of the tables, folder to draw into) -> figures. ``runs``: (folder of the
-    reference) -> runs by key of a published number and reading. ``titles``: headings of its methods, and of its tables.
-
-    ``judged``: how its numbers are judged, without the full stop. ``finding``: the finding to name first. ``cases``:
-    (folder of the reference) -> ``reports.verdict.Case`` of every number that was run.
+    ``package``: "papers.KEY", whose modules have the names below. ``scores``: names of its score files. ``checks``:
+    names of small tables that findings use. ``samples``: pattern of cell ids that the gate recomputes
+    (``workflow.recompute``) -> CPU seconds per method and reading. ``measures``: name of a number -> column of a score
+    row, or "1 - column". ``{metric}`` in a name is the metric of the row. ``judged``: how its numbers are judged,
+    without the full stop.
     """
 
+    package: str
     scores: tuple[str, ...]
-    rows: str
     checks: tuple[str, ...]
-    check: str
     samples: Mapping[str, float]
     measures: Mapping[str, str]
-    tables: str
-    figures: str
-    runs: str
-    titles: str
     judged: str
-    finding: str
-    cases: str = ""
-    fits: str = ""
 
-    @classmethod
-    def of(
-        cls, package: str, scores: tuple[str, ...], checks: tuple[str, ...], samples: Mapping[str, float],
-        measures: Mapping[str, str], judged: str, finding: str,
-    ) -> Program:  # fmt: skip
-        """The program of a paper whose modules have the usual names; ``package``: "papers.KEY"."""
-        return cls(
-            scores, f"{package}.run:rows", checks, f"{package}.checks:CHECKS", samples, measures,
-            f"{package}.tables:build", f"{package}.figures:build", f"{package}.verdicts:runs",
-            f"{package}.tables:METHODS", judged, finding, f"{package}.verdicts:cases", f"{package}.fits:FITS",
-        )  # fmt: skip
+    #: called with (name, scale, mirror, folder of raw files, wanted); returns the rows of one score file. ``wanted``:
+    #: None for all rows, or a function that selects rows by their keys (dataset, method, reading, setting or epsilon,
+    #: and table if there is one).
+    rows = _code("run:rows")
+    #: name of a small table -> function of the mirror that returns it.
+    check = _code("checks:CHECKS")
+    #: its single fits in the form that the audit takes, a tuple of ``audit.programs.OwnFit``.
+    fits = _code("fits:FITS")
+    #: (score rows, folder of the checks) -> table by file name, verdicts included.
+    tables = _code("tables:build")
+    #: headings of its methods, and of its tables.
+    titles = _code("tables:METHODS")
+    #: (folder of the tables, folder to draw into) -> figures.
+    figures = _code("figures:build")
+    #: (folder of the reference) -> runs by key of a published number and reading.
+    runs = _code("verdicts:runs")
+    #: (folder of the reference) -> ``reports.verdict.Case`` of every number that was run.
+    cases = _code("verdicts:cases")
 
     @property
     def modules(self) -> tuple[str, ...]:
         """Modules from which all that is made from the scores is reached."""
-        named = (self.tables, self.figures, self.runs, self.titles)
-        return tuple(dict.fromkeys(n.partition(":")[0] for n in named))
+        return tuple(dict.fromkeys(n.partition(":")[0] for n in (self.tables, self.figures, self.runs)))
 
 
 @dataclass(frozen=True)
@@ -114,8 +105,10 @@ class Paper:
     family (``reports.verdict``). ``methods``: published method -> its column heading; ``private``: those that claim
     differential privacy.
 
-    ``tables``, ``figures``: "module:function" that the report calls per experiment; ``page``: once for all of them;
-    ``derived``: for committed tables that follow from committed scores (``reports.contents`` gives the arguments).
+    ``tables``, ``figures``, ``page`` and ``derived`` name functions, as "module:function". The report calls ``tables``
+    and ``figures`` per experiment, and ``page`` once for all of them. ``derived`` makes committed tables that follow
+    from committed scores. ``reports.contents`` gives the arguments.
+
     ``extra``: its tables that are not scores. ``program``: its own code, if it has no experiments.
     """
 

@@ -23,7 +23,7 @@ import pandas as pd
 import yaml
 
 from datasets.files import write_bytes, write_sealed
-from workflow import arithmetic, papers
+from workflow import environment, papers
 from workflow.published import NUMBERS, table
 
 #: column of a score row, which ``rows`` of a paper does not write.
@@ -33,10 +33,10 @@ CPU_SECONDS = "cpu_seconds"
 def stream(*key: str) -> np.random.Generator:
     """The random numbers of one cell. Its words are the seed, so that other cells do not change them.
 
-    With secret noise (``workflow.arithmetic``) nobody can repeat them.
+    With secret noise (``workflow.environment``) nobody can repeat them.
     """
     digest = hashlib.sha256("|".join(key).encode()).digest()
-    return np.random.default_rng(np.random.SeedSequence(arithmetic.mixed([int.from_bytes(digest[:16], "big")])))
+    return np.random.default_rng(np.random.SeedSequence(environment.mixed([int.from_bytes(digest[:16], "big")])))
 
 
 @cache

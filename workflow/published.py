@@ -111,7 +111,7 @@ def original(
 def in_scope(config: Mapping[str, Any], source: str, table: str, datasets: set[str]) -> bool:
     """Whether an experiment answers a published table.
 
-    ``tables`` of the config lists them ("3" or "source:3"). Without it, an experiment answers every table of its
+    ``tables`` of the config lists them ("3" or "source:3"). An experiment without this key answers every table of its
     sources that has one of its data sets.
     """
     if source not in config["sources"]:

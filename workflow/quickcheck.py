@@ -24,7 +24,7 @@ from pathlib import Path
 import pandas as pd
 
 from datasets.files import ROOT, write_csv, write_json, write_text
-from workflow import arithmetic, papers, recompute
+from workflow import environment, papers, recompute
 from workflow.committed import Reference
 from workflow.compare import DIFFERS, EQUAL, NEW, NOT_RUN, WITHIN, Row
 from workflow.experiments import Cell, cells, experiment_files
@@ -255,7 +255,7 @@ def write(results: Path, report: Path, rows: Sequence[Row], told: str) -> None:
     """Write sample.csv, sample.json and the report's checked.js."""
     listed = [dataclasses.asdict(r) for r in rows]
     write_csv(results / "here" / "sample.csv", pd.DataFrame(listed, columns=[f.name for f in dataclasses.fields(Row)]))
-    facts = {"sentence": told, "rows": listed, "versions": arithmetic.versions(), "scale": "full"}
+    facts = {"sentence": told, "rows": listed, "versions": environment.versions(), "scale": "full"}
     write_json(results / "here" / "sample.json", facts)
     write_text(report / "checked.js", f"window.dpbayesChecked = {json.dumps({'sentence': told, 'rows': listed})};\n")
 

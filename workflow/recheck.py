@@ -23,10 +23,10 @@ from workflow import faults, papers, recompute
 from workflow.committed import Reference
 from workflow.compare import DIFFERS, NOT_RUN, Row
 from workflow.experiments import load
+from workflow.published import KEY
 from workflow.quickcheck import Steps, tables_for
 from workflow.recompute import Tables
 
-KEY = ("source", "table", "dataset", "method", "setting", "metric")
 #: the largest number of keys that are listed.
 MOST = 40
 #: the cost of a cell above this many CPU seconds is printed first.

@@ -36,7 +36,7 @@ from dpbayes_bench.tables import own_cell
 from evaluation.arms import ABLATION
 from methods import contract
 from models.kind import CONJUGATE
-from workflow import arithmetic, papers
+from workflow import environment, papers
 from workflow.cell import finish, head_of, requests_of, run
 from workflow.committed import SHORT_RUNS, Reference, ShortKey
 from workflow.compare import (
@@ -67,10 +67,10 @@ class Unit:
 
     Attributes
     ----------
-    short : upper limits on settings (one epoch, a few draws) of a fit that is too expensive to repeat; empty for a
+    short : upper limits on settings (one epoch, a few draws) of a fit that is too expensive to repeat. Empty for a
         whole fit.
     seconds : estimated CPU seconds of all splits.
-    program : module that makes the score rows of a paper with its own code; ``experiment`` is then the paper's key.
+    program : module that makes the score rows of a paper with its own code. ``experiment`` is then the paper's key.
     """
 
     experiment: str
@@ -303,7 +303,7 @@ def digest(reference: Reference, unit: Unit, data: Path | None) -> str:
         roots = sorted(frozenset().union(*(reference.cells[i].score_roots for i in unit.cells)))
         with np.load(data) as npz:
             table = str(npz["table_sha256"])
-        text = repr((unit, code_hash(*roots), arithmetic.versions(), table, exact_rows(reference, unit)))
+        text = repr((unit, code_hash(*roots), environment.versions(), table, exact_rows(reference, unit)))
     return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
@@ -328,7 +328,7 @@ def recompute_units(
     ------
     SystemExit : a data set is missing, or a process was killed by the system.
     """
-    os.environ.update(arithmetic.environment())
+    os.environ.update(environment.variables())
     tables: dict[str, Path] = {}
     for name in sorted({u.dataset for u in units if not u.program}):  # all are there, or nothing is begun
         found = data(name)

@@ -21,7 +21,7 @@ import numpy as np
 from datasets.files import write_json, write_npz
 from privacy.ledger import Ledger
 from privacy.release import GUARANTEE, POSTERIOR, ReleaseError, contents
-from workflow import arithmetic
+from workflow import environment
 from workflow.store import parameters_of, record_of_file
 
 #: fields of a cell's record that were fixed before a row was read
@@ -65,7 +65,7 @@ def release(results: Path, cell: str, split: int, out: Path) -> list[Path]:
     if not path.is_file():
         raise ReleaseError(f"{path} is not there; `python -m workflow.release --results {results} --list` names cells")
     record = record_of_file(path)
-    if record.get("noise") != arithmetic.SECRET:
+    if record.get("noise") != environment.SECRET:
         raise ReleaseError(
             f"{cell}: its noise follows from public seeds, so no guarantee holds; run it with --config noise=secret"
         )
@@ -94,7 +94,7 @@ def listed(results: Path) -> list[str]:
     for path in sorted((Path(results) / "fits").glob("*.json")):
         record = record_of_file(path)
         splits = [r["split"] for r in record["splits"] if r["status"] == "ok"]
-        if record.get("noise") == arithmetic.SECRET and splits:
+        if record.get("noise") == environment.SECRET and splits:
             out.append(f"{path.stem} {' '.join(map(str, splits))}")
     return out
 

@@ -36,7 +36,7 @@ import psutil
 from datasets.files import ROOT
 from methods.contract import Diverged
 from workflow import faults
-from workflow.arithmetic import generator
+from workflow.environment import generator
 from workflow.store import empty_record, parameter_file
 
 #: seconds between two checks of the limits of a worker, and seconds that a worker gets to end by itself.

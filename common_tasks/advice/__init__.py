@@ -1,7 +1,7 @@
-"""Which method to take: one block per task, with one table, one figure and three short paragraphs.
+"""The advice on which method to use: one block per task, with one table, one figure and three short paragraphs.
 
-The winner is that of ``common_tasks.best``, on every page. A task with too few tables has no winner, and its block says
-so and shows the scores.
+Every page uses the winner of ``common_tasks.best``. A task with too few tables has no winner. Its block says so and
+shows the scores.
 
     from common_tasks.advice import blocks
     for block in blocks():           # the committed reference
@@ -25,7 +25,7 @@ from workflow.experiments import load
 
 __all__ = ["About", "Block", "block", "blocks", "rank"]
 
-#: tasks in the order of the site; others come last.
+#: tasks in the order of the site. Others are last.
 ORDER = ("linear_regression", "logistic_regression", "density", "network")
 
 
@@ -37,15 +37,15 @@ class Block:
     ----------
     task, title : name of the task, such as ``linear_regression``, and its words.
     table : one row per private method, as text. The most probable winner is first.
-    figure : scores of each method on the tables, as SVG text.
-    data : numbers of table and figure, one row per method, epsilon and data set. "(next table)" is what the model
-        expects.
-    sentences : what to take, why, and the limits. Each is a paragraph of plain text.
-    answers : what to take as a row per epsilon (``reports.contents.ANSWERS``). There is none without a winner.
-    caption : words below the figure.
-    budget : words below the table: epsilon, delta, neighbours, and why a score can be above 1.
+    figure : SVG text with the scores of each method on the tables.
+    data : numbers of table and figure, one row per method, epsilon and data set. "(next table)" is the prediction of
+        the model.
+    sentences : what to use, why, and the limits. Each is a paragraph of plain text.
+    answers : the method to use, as one row per epsilon (``reports.contents.ANSWERS``). It is empty without a winner.
+    caption : text below the figure.
+    budget : text below the table, on epsilon, delta, neighbours, and why a score can be above 1.
     winners : epsilon -> winner.
-    taken : epsilon -> the method to take; without an epsilon at which there is none.
+    taken : epsilon -> the method to use, for each epsilon that has one.
     """
 
     task: str
@@ -62,11 +62,12 @@ class Block:
 
 
 def blocks(source: Path | pd.DataFrame | Iterable[Family] | None = None) -> list[Block]:
-    """A block for every task with a private score.
+    """One block for every task with a private score.
 
-    ``source``: folder of a reference (None: the committed one), tidy scores of the experiments of ``common_tasks``
-    (``evaluation.summary.COLUMNS``, text), or families (``common_tasks.scores.read``). Raises FileNotFoundError for a
-    reference without a score.
+    ``source``: one of these: the folder of committed results (by default the committed ones), tidy scores of the
+    experiments of ``common_tasks`` (``evaluation.summary.COLUMNS``, text), or families (``common_tasks.scores.read``).
+
+    Raises FileNotFoundError for a folder without a score.
     """
     if source is None or isinstance(source, str | Path | pd.DataFrame):
         source = families(papers.REFERENCE if source is None else source)
@@ -75,12 +76,12 @@ def blocks(source: Path | pd.DataFrame | Iterable[Family] | None = None) -> list
 
 
 def rank(family: Family) -> int:
-    """Place of a task on the site."""
+    """Position of a task on the site."""
     return ORDER.index(family.task) if family.task in ORDER else len(ORDER)
 
 
 def families(source: str | Path | pd.DataFrame) -> list[Family]:
-    """The families of a folder of a reference, or of tidy scores."""
+    """The families of a folder of results, or of tidy scores."""
     home = next(p for p in papers.papers() if p.key == "common_tasks")
     if isinstance(source, pd.DataFrame):
         here = [(p, source[source["experiment"] == name]) for name, p in home.experiments.items()]
@@ -92,7 +93,7 @@ def families(source: str | Path | pd.DataFrame) -> list[Family]:
 
 
 def block(family: Family, about: About | None = None) -> Block | None:
-    """The advice of one task; None without a score of a private method."""
+    """The advice of one task, or None without a score of a private method."""
     found = Answer(family, about or About())
     if not family.metrics or not found.epsilons:
         return None

@@ -1,4 +1,4 @@
-"""Everything that table, figure and paragraphs of a block read: the fit at each epsilon, names and words."""
+"""The contents of a block that table, figure and paragraphs share: the fit at each epsilon, names and words."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from common_tasks import best
 from common_tasks.scores import PRIVATE_YARDSTICK, Family, role_of, title
 from evaluation.metrics import METRICS
 
-#: in the place of a data set: what the model expects of the next table.
+#: name in place of a data set, for the prediction of the model for the next table.
 NEXT = "(next table)"
-#: scores beyond it are shown as a bound.
+#: absolute value beyond which a score is shown as a bound.
 FAR = 1000
-#: columns of the data of a block.
+#: columns of ``Block.data``.
 DATA = (
     *("task", "metric", "unit", "method", "title", "epsilon", "settings", "dataset", "score", "low", "high", "counts"),
     *("probability", "regret"),
@@ -25,14 +25,14 @@ DATA = (
 
 
 def titled(method: str, kind: str) -> str:
-    """Heading of a method with its label; of a simple baseline it says so."""
+    """Heading of a method with its label, which says if it is a simple baseline."""
     name, _, own = method.partition(", ")
     words = ", ".join(filter(None, (title(name, kind), own)))
     return words + (" (baseline)" if role_of(name, kind, True) == PRIVATE_YARDSTICK else "")
 
 
 def number(value: float, digits: int = 2) -> str:
-    """A score as text; one that is far off as a bound, because its digits say nothing."""
+    """A score as text. One that is far off is shown as a bound, because its digits say nothing."""
     if abs(value) >= FAR:
         return f"{'below -' if value < 0 else 'above '}{FAR:,}"
     return f"{value:.{digits}f}"
@@ -40,19 +40,19 @@ def number(value: float, digits: int = 2) -> str:
 
 @dataclass(eq=False)
 class Answer:
-    """One task: ``at(epsilon)`` has scores, posterior and winner."""
+    """The answer for one task. ``at(epsilon)`` has scores, posterior and winner."""
 
     family: Family
     about: best.About
 
     @cached_property
     def epsilons(self) -> list[str]:
-        """Those at which a private method has a score."""
+        """The epsilons at which a private method has a score."""
         return [e for e in self.family.epsilons if np.isfinite(self.at(e).scores.y).any()]
 
     @cached_property
     def main(self) -> str:
-        """The epsilon of table and first sentence: 1, or the middle one."""
+        """The epsilon of the table and the first sentence: 1, or the middle one."""
         return "1" if "1" in self.epsilons else self.epsilons[(len(self.epsilons) - 1) // 2]
 
     def at(self, epsilon: str) -> best.Fitted:
@@ -68,7 +68,7 @@ class Answer:
 
     @property
     def own(self) -> bool:
-        """Is it about one table of somebody's own?"""
+        """Whether the advice is about one table of a user."""
         return bool(self.about.limits) and not self.about.fresh
 
     @property
@@ -77,9 +77,7 @@ class Answer:
         return "shape" if self.about.fresh else "table"
 
     def order(self, epsilon: str) -> list[str]:
-        """The methods, the most probable winner first and those without a score last. They are in order of names if
-        there is no model.
-        """
+        """Methods, the most probable winner first and those without a score last. In order of names without a model."""
         fitted = self.at(epsilon)
         if len(fitted.frame):
             found = list(fitted.frame.loc[fitted.frame["without"] == "", "method"])
@@ -128,7 +126,7 @@ class Answer:
 
     @cached_property
     def looked_at(self) -> dict[tuple[str, str], None]:
-        """(method, data set) for which the data set was looked at while the method was designed."""
+        """(method, data set) pairs for which the data set was looked at while the method was designed."""
         scores = self.at(self.main).scores
         return {
             (m, d): None

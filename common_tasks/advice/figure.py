@@ -1,4 +1,4 @@
-"""The figure of a block: scores of every method on the tables, names on the axis."""
+"""The figure of a block: scores of every method on the tables, with the names on the axis."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from common_tasks.scores import title
 from evaluation.metrics import METRICS
 from reports import palette, style
 
-#: a scaled axis ends here.
+#: end of a scaled axis.
 LOWEST, HIGHEST = -0.03, 1.12
-#: looks of the epsilons where panels are tables.
+#: looks of the epsilons if each panel is a table.
 LOOKS = ("o", "s", "D", "^", "v", "P")
 
 
@@ -24,7 +24,7 @@ def draw(found: Answer) -> tuple[str, str]:
 
 
 def _next_table(found: Answer) -> tuple[str, str]:
-    """A panel per epsilon: a dot per table, and what the model expects of the next table."""
+    """One panel per epsilon: one dot per table, and the prediction of the model for the next table."""
     order = found.order(found.main)
     names = [found.name(m) for m in order]
     data = found.data()
@@ -49,7 +49,7 @@ def _next_table(found: Answer) -> tuple[str, str]:
 
 
 def _each_table(found: Answer) -> tuple[str, str]:
-    """A panel per table: a dot with its 95 % interval per epsilon. No figure if all scores are far off."""
+    """One panel per table: one dot with its 95 % interval per epsilon. No figure if all scores are far off."""
     order = found.order(found.main)
     names = [found.name(m) for m in order]
     data, scores = found.data(), found.at(found.main).scores
@@ -97,7 +97,7 @@ def _each_table(found: Answer) -> tuple[str, str]:
 
 
 def _ends(found: Answer, dataset: str) -> dict[str, float]:
-    """Name -> score of both ends of the scale that have one, on the axis of the figure."""
+    """Name -> score, on the axis of the figure, of the methods at both ends of the scale that have one."""
     family, out = found.family, {}
     for place, arm in enumerate(best.ends(family, dataset, found.about)[:2]):
         if arm is not None and (r := family.summary.get((dataset, arm, best.metric_of(family)))):
@@ -120,7 +120,7 @@ def _rows(ax, names: list[str], first: bool, heading: str) -> None:
 
 
 def _room(values: Iterable[float], ends: Iterable[float]) -> tuple[float, float]:
-    """Ends of an axis for scores and both ends of the scale: far below these, it shows no score."""
+    """Limits of an axis for scores and both ends of the scale. Scores far below these are left out."""
     found, ends = sorted(v for v in values if math.isfinite(v)), [*ends]
     if ends:
         reach = 10 * max(max(ends) - min(ends), 0.05)

@@ -1,4 +1,4 @@
-"""The three paragraphs of a block: what to take, why, and the limits."""
+"""The three paragraphs of a block: what to use, why, and the limits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CHOOSING = "To choose a method by scores on private rows is a release of its own
 
 
 def take(found: Answer) -> str:
-    """The winner at each epsilon, and whether it survives leaving out any one table."""
+    """The winner at each epsilon, and whether it is still first if any one table is left out."""
     fitted = found.at(found.main)
     if fitted.winner.why:
         if found.own:
@@ -62,9 +62,9 @@ def answers(found: Answer) -> list[list[str]]:
 
 
 def taken(found: Answer, epsilon: str) -> str:
-    """The method to take: the winner, or of a table of one's own the highest score. "" for none.
+    """The method to use: the winner, or for a user's table the one with the highest score. "" if there is none.
 
-    A table of one's own has none if no method is significantly better than the trivial baseline.
+    A user's table has none if no method is significantly better than the trivial baseline.
     """
     winner = found.at(epsilon).winner
     if winner.methods or not found.own:
@@ -76,7 +76,7 @@ def taken(found: Answer, epsilon: str) -> str:
 
 
 def _scores_on_it(found: Answer, epsilon: str) -> dict[str, tuple[float, float]]:
-    """Method -> score and standard error on a table of one's own; empty without a scale."""
+    """Method -> score and standard error on a user's table, empty without a scale."""
     scores = found.at(epsilon).scores
     if not scores.scaled:
         return {}
@@ -85,7 +85,7 @@ def _scores_on_it(found: Answer, epsilon: str) -> dict[str, tuple[float, float]]
 
 
 def _on_this_table(found: Answer, epsilon: str) -> str:
-    """Of a table of one's own: the method with the highest score on it, and those that are not significantly worse."""
+    """For a user's table: the method with the highest score on it, and those that are not significantly worse."""
     scores, family = found.at(epsilon).scores, found.family
     dataset = scores.sets[0]
     if not scores.scaled:
@@ -144,7 +144,7 @@ def because(found: Answer) -> str:
 
 
 def realised(fitted: best.Fitted) -> dict[str, float]:
-    """Data set -> regret there of the method that is first without it; not if its score there is missing."""
+    """Data set -> regret there of the method that is first without it, if it has a score there."""
     out = {}
     for without, rows in fitted.frame.groupby("without", sort=False):
         there = rows.set_index("method")["there"]
@@ -155,7 +155,7 @@ def realised(fitted: best.Fitted) -> dict[str, float]:
 
 
 def limits(found: Answer) -> str:
-    """The limits of the scores, and which of them are missing."""
+    """The limits of the scores, and which scores are missing."""
     family, scores = found.family, found.at(found.main).scores
     sets = [found.set_name(d) for d in scores.named]
     many = f"These are {len(sets)} tables" if len(sets) > 1 else "This is one table"
@@ -199,7 +199,7 @@ def limits(found: Answer) -> str:
 
 
 def _tuned_on(found: Answer) -> str:
-    """How many of the tables have tuned settings, unless all have."""
+    """The number of tables with tuned settings, unless all have them."""
     family, scores = found.family, found.at(found.main).scores
     has = [d for d in scores.named if any(a.tuned and not family.mark(d, a) and (d, a) in family.status
                                           for a in scores.arms.values())]  # fmt: skip
@@ -207,7 +207,7 @@ def _tuned_on(found: Answer) -> str:
 
 
 def _fewer(scores: best.Scores, i: int) -> list[bool]:
-    """Per table: has this method a score, on fewer splits than another?"""
+    """Per table, whether this method has a score on fewer splits than another."""
     return [0 < n < most for n, most in zip(scores.n[i], scores.n.max(axis=0), strict=True)]
 
 

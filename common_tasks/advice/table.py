@@ -1,4 +1,4 @@
-"""The table of a block: a row per private method with its score, its calibration and its cost."""
+"""The table of a block: one row per private method with its score, its calibration and its cost."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from common_tasks import tables as common_tables
 from common_tasks.advice.answer import FAR, Answer, number
 from common_tasks.scores import Arm, adapter
 
-#: what the table shows of calibration: the first of these that a task has, and its heading.
+#: metric of calibration -> its heading. The table shows the first that a task has.
 CALIBRATION = {
     "coverage_90": "90 % intervals cover",
     "expected_calibration_error": "calibration error of probabilities",
 }
-#: what it shows of two classes, if the experiment asks for it.
+#: metrics of a rare class that the table shows, if the experiment asks for them.
 RARE_CLASS = {"auc": "AUC", "balanced_accuracy": "balanced accuracy", "brier_score": "Brier score"}
 #: neighbouring relation -> how neighbours differ.
 RELATIONS = {"add_remove": "one row more or less (add/remove)", "replace_one": "one replaced row (replace one)"}
-#: so many names stand in a sentence; the table has all.
+#: largest number of names in a sentence. The table has all.
 NAMED = 4
-#: stands behind a score on a table that was looked at while the method was designed.
+#: mark after a score on a table that was looked at while the method was designed.
 LOOKED_AT = "†"
 
 
 def build(found: Answer) -> pd.DataFrame:
-    """Text, a row per private method at the main epsilon, in the order of ``Answer.order``."""
+    """The table as text, with one row per private method at the main epsilon, in the order of ``Answer.order``."""
     family, epsilon = found.family, found.main
     fitted = found.at(epsilon)
     scores, whole = fitted.scores, fitted.frame[fitted.frame["without"] == ""].set_index("method")
@@ -72,7 +72,7 @@ def build(found: Answer) -> pd.DataFrame:
 
 
 def _ends(found: Answer, metric: str | None, spent: Mapping[Any, Any]) -> list[dict[str, str]]:
-    """Rows of both ends of the scale, for a table of one's own."""
+    """Rows of the methods at both ends of the scale, for a user's table."""
     family, scores = found.family, found.at(found.main).scores
     dataset = scores.named[0]
     out = []
@@ -93,7 +93,7 @@ def _ends(found: Answer, metric: str | None, spent: Mapping[Any, Any]) -> list[d
 
 
 def _rare_class(found: Answer, arm: Arm, sets: Sequence[str]) -> dict[str, str]:
-    """Means over the splits of what tells a rare class, with half a 95 % interval; of one data set."""
+    """Means over the splits of the metrics of a rare class, with half a 95 % interval, for one data set."""
     out = {}
     for name, words in RARE_CLASS.items():
         if len(sets) == 1 and any(k[2] == name for k in found.family.summary):
@@ -103,13 +103,13 @@ def _rare_class(found: Answer, arm: Arm, sets: Sequence[str]) -> dict[str, str]:
 
 
 def _with_error(mean: float, error: float, digits: int = 2) -> str:
-    """A mean with half of its 95 % interval; a mean that is far off without."""
+    """A mean with half of its 95 % interval, or without it if the mean is far off."""
     width = f" ± {number(1.96 * error, digits)}" if error > 0 and abs(mean) < FAR else ""
     return number(mean, digits) + width
 
 
 def caption(found: Answer) -> str:
-    """The budget of the table, by the rows of its fits, and why a score can be above 1."""
+    """The budget of the table, from the rows of its fits, and why a score can be above 1."""
     scores = found.at(found.main).scores
     shown = {(a.method, a.setting): found.name(m) for m, a in scores.arms.items()}
     shown |= {
@@ -139,7 +139,7 @@ def caption(found: Answer) -> str:
 
 
 def listed(names: Sequence[str], word: str = "and") -> str:
-    """Names in words; more than ``NAMED`` are counted."""
+    """Names in words. More than ``NAMED`` are counted."""
     if len(names) > NAMED:
         names = [*names[: NAMED - 1], f"{len(names) - NAMED + 1} more"]
     return f" {word} ".join(filter(None, (", ".join(names[:-1]), names[-1])))
@@ -151,7 +151,7 @@ def _noise_aware(arm: Arm, kind: str) -> bool:
 
 
 def _range(scores: best.Scores, method: str) -> str:
-    """Median, lowest and highest score of the tables, and on how many tables if not on all."""
+    """Median, lowest and highest score of the tables, and the number of tables if it is not all."""
     y = scores.counted[scores.methods.index(method)]
     y, count = y[np.isfinite(y)], len(y)
     words = f"{np.median(y):.2f} ({y.min():.2f} to {y.max():.2f})" if len(y) > 1 else f"{y[0]:.2f}"
@@ -164,7 +164,7 @@ def _why(found: Answer, method: str) -> str:
 
 
 def _splits(scores: best.Scores, method: str) -> str:
-    """Fewest and most splits of a table with a score."""
+    """Smallest and largest number of splits of a table with a score."""
     n = scores.n[scores.methods.index(method)]
     n = n[n > 0]
     return "" if not len(n) else f"{n.min()} to {n.max()}" if n.min() < n.max() else f"{n.min()}"

@@ -4,13 +4,13 @@ import pandas as pd
 
 
 def only_naval_clearly_better(compared: pd.DataFrame) -> bool:
-    """Of all private methods beside DP-VI, those better by more than a tenth of the scale are better on Naval."""
+    """All private methods that beat DP-VI by more than a tenth of the scale do so on Naval."""
     better = (compared["low"] > 0) & (compared["difference"] > compared["margin"].astype(float))
     return set(compared.loc[better, "dataset"]) == {"naval"}
 
 
 def dp_sep_better_on_abalone_worse_on_adult(compared: pd.DataFrame) -> bool:
-    """No other method is significantly better than DP-SGD; the corrected DP-SEP is on Abalone, and worse on Adult."""
+    """Only the corrected DP-SEP is significantly better than DP-SGD, on Abalone. On Adult it is significantly worse."""
     better, worse = compared[compared["low"] > 0], compared[compared["high"] < 0]
     worse = worse[worse["method"] == "dp_sep_corrected"]
     return (
@@ -27,7 +27,7 @@ def network_wins_and_loses(line: pd.DataFrame, others: pd.DataFrame) -> bool:
 
 
 def tuning_helps_but_joint_dp_em(tuned: pd.DataFrame) -> bool:
-    """More significant gains than losses, and for the joint DP-EM losses only."""
+    """Tuning gives more significant gains than losses, and for the joint DP-EM only losses."""
     gains, losses = tuned["low"] > 0, tuned["high"] < 0
     joint = tuned["method"] == "dp_em_corrected"
     return gains.sum() > losses.sum() and losses[joint].any() and not gains[joint].any()

@@ -1,4 +1,4 @@
-"""``./bench advise``: which private method to take for rows of a given size, without reading a private row.
+"""``./bench advise``: which private method to use for rows of a given size, without reading a private row.
 
     ./bench advise --task regression --rows 5000 --columns 12 --epsilon 1
     ./bench advise FILE.csv --target COLUMN --task regression --epsilon 1
@@ -29,16 +29,16 @@ from common_tasks.own_data.table import TWO_CLASSES
 from datasets.files import visible
 from datasets.reader import TableError, look
 from reports.site.document import plain
+from workflow.cli import stated, table_options
 from workflow.imports import code_hash
-from workflow.table_options import stated, table_options
 
-#: numbers of a synthetic table that memory is requested for.
+#: largest count of numbers in a synthetic table, for which memory is requested.
 LARGEST = 60_000_000
-#: tables of each shape by default.
+#: default number of tables per shape.
 SEEDS = 5
 FEWEST_ROWS = 50
 DATASET = "surrogates"
-_FILE = '''"""Made-up tables, written by ./bench advise; generator {code}, rows to test included."""
+_FILE = '''"""Synthetic tables, written by ./bench advise; generator {code}, rows to test included."""
 
 from common_tasks.own_data.surrogates import data_set
 
@@ -106,7 +106,7 @@ def command(**given) -> None:
 
 
 def size_of(path: Path | None, target: str | None, task: str, given: Mapping[str, Any]) -> tuple[int, int]:
-    """Rows and inputs, levels as columns of 0 and 1: as they are given, or those of the file. Raises UsageError."""
+    """Rows and inputs, with levels as columns of 0 and 1, as given or from the file. Raises UsageError."""
     if path is None:
         for name in ("target", "no_header", "drop", "levels"):
             if given[name]:
@@ -132,7 +132,7 @@ def _option(name: str) -> click.Parameter:
 
 
 def advise(args: SimpleNamespace) -> None:
-    """Run, and write the page. Raises StudyError."""
+    """Run the study and write its page. Raises StudyError."""
     epsilons = tuple(sorted(args.epsilon))
     words = "-".join(f"{e:g}" for e in epsilons)
     name = args.name or f"{args.task}-n{args.rows}-d{args.columns}-eps{words}"
@@ -176,7 +176,7 @@ def advise(args: SimpleNamespace) -> None:
 
 
 def on_real_tables(task: str, epsilons: tuple[float, ...]) -> str:
-    """The winner on the tables of the common tasks, as the site names it, at the nearest committed epsilon."""
+    """The winner on the tables of the common tasks, as on the site, at the nearest committed epsilon."""
     kind = study.KINDS[task]
     frame = best.committed()
     frame = frame[frame["task"] == study.COMMON[task]]

@@ -29,7 +29,7 @@ WORD = re.compile(r"[a-z0-9][a-z0-9_.-]*")
 
 
 class Whole(click.ParamType):
-    """A whole number, also written like 1e6."""
+    """A type of option: a whole number, which may be written like 1e6."""
 
     name = "number"
 
@@ -92,7 +92,7 @@ def command(program: str, after: str) -> Callable[[Callable[..., None]], click.C
 
 
 def check(program: str, args: SimpleNamespace, rows: int) -> None:
-    """Raise UsageError for a budget or limit that means nothing. Warns of a delta that is too large."""
+    """Raise UsageError for a budget or limit without meaning. Warns of a delta that is too large."""
     if args.classes != 2:
         raise click.UsageError(f"--classes {args.classes}: {TWO_CLASSES}")
     for epsilon in args.epsilon:
@@ -118,7 +118,7 @@ def check(program: str, args: SimpleNamespace, rows: int) -> None:
 
 
 def home(program: str, name: str, out: Path | None) -> Path:
-    """The folder of a study, made: relative to the root of the project, or ``out``. Raises StudyError."""
+    """Make and return the folder of a study, relative to the root of the project, or ``out``. Raises StudyError."""
     folder = out.resolve() if out else Path("results") / program / name
     os.chdir(ROOT)
     return study.make(folder)
@@ -143,7 +143,7 @@ def run(
     drawn: Callable[[pd.DataFrame], tuple[advice.Block, page.Text]],
     left_out: Mapping[str, str],
 ) -> None:
-    """Run a study, write its page as methods finish, and say in short what the page says. Raises StudyError.
+    """Run a study, write its page as methods finish, and print a short result. Raises StudyError.
 
     ``drawn`` makes the block and the text of the page from scores.
     """
@@ -180,10 +180,10 @@ def guarantee(args: SimpleNamespace, frame: pd.DataFrame) -> str:
 def next_steps(
     args: SimpleNamespace, block: advice.Block, file: str | Path, all_stated: bool, levels: str | Path | None
 ) -> list[str]:
-    """The command that fits the recommended method, a paragraph per epsilon. Empty for density, which has no `fit`.
+    """The command that fits the recommended method, one paragraph per epsilon. Empty for density, which has no ``fit``.
 
-    ``all_stated``: whether the range of every column is stated. If not, `fit` estimates the missing ones, as the scores
-    did. ``levels``: file of public levels.
+    ``all_stated``: whether the range of every column is stated. If not, ``fit`` estimates the missing ones privately,
+    as in the scores. ``levels``: file of public levels.
     """
     if args.task == "density":
         return []
@@ -212,7 +212,7 @@ def next_steps(
 
 
 def finish(what: Study, block: advice.Block, text: page.Text, left_out: Mapping[str, str]) -> None:
-    """Write the page and say in short what it says."""
+    """Write the page and print a short result."""
     path = page.write(what.folder, block, text, left_out)
     said = [
         *filter(None, text.first),

@@ -23,8 +23,8 @@ from common_tasks.own_data import arguments, first, page, study, table
 from datasets.files import visible
 from datasets.reader import LEVELS, TableError
 from reports.site.document import plain
+from workflow.cli import stated, table_options
 from workflow.imports import code_hash
-from workflow.table_options import stated, table_options
 
 SPLITS = 10
 _FILE = '''"""A table that was declared public, written by ./bench compare; reader {code}."""
@@ -66,7 +66,7 @@ def command(**given) -> None:
 
 
 def compare(args: SimpleNamespace, known: table.Facts) -> None:
-    """Run, and write the page. Raises StudyError."""
+    """Run the study and write its page. Raises StudyError."""
     source = args.file.resolve()
     dataset = "own_" + table.name_of(args.file)
     folder = arguments.home("compare", args.name or f"{table.name_of(args.file)}-{args.task}", args.out)
@@ -93,7 +93,7 @@ def compare(args: SimpleNamespace, known: table.Facts) -> None:
     facts = table.write_facts(known)
     (folder / f"{dataset}.yaml").write_text(facts, encoding="utf-8")
     code = code_hash("common_tasks.own_data.table")
-    # the digest of the facts makes another file of it where they differ, and so the table is read again
+    # the name contains the digest of the facts, so the table is read again if they differ
     left = study.write(what, _FILE.format(code=f"{code}, facts {study.digest(facts)}"))
     about = advice.About(
         reference=study.ENDS[args.task][1],
@@ -109,14 +109,14 @@ def compare(args: SimpleNamespace, known: table.Facts) -> None:
 
 
 def in_short(known: table.Facts) -> str:
-    """The number of columns of each kind, plain text."""
+    """The number of columns of each kind, as plain text."""
     kinds = Counter(c.kind for c in known.layout.columns if c.name != known.target)
     said = ", ".join(f"{kind}: {count}" for kind, count in kinds.items())
     return f"{known.rows} rows, {kinds.total()} columns ({said}), coded as {len(known.columns)} inputs"
 
 
 def columns_of(known: table.Facts) -> list[dict[str, str]]:
-    """One row per column of the file that says what was done to it, plain text."""
+    """One row per column of the file on its treatment, as plain text."""
     out = []
     for column in known.layout.columns:
         words = column.words
@@ -131,7 +131,7 @@ def columns_of(known: table.Facts) -> list[dict[str, str]]:
 
 
 def page_text(args, known: table.Facts, frame: pd.DataFrame, block: advice.Block) -> page.Text:
-    """The page of scores ``frame`` and their advice."""
+    """The page for the scores ``frame`` and their advice."""
     budget = ", ".join(f"{e:g}" for e in sorted(args.epsilon))
     wanted = [*known.columns, *([known.target] if args.task == "regression" else [])]
     unknown = [c for c in wanted if c not in known.bounds]
@@ -140,7 +140,7 @@ def page_text(args, known: table.Facts, frame: pd.DataFrame, block: advice.Block
         f" The levels of {', '.join(map(plain, taken[:8]))}{', ...' if len(taken) > 8 else ''} are taken from the "
         "rows, which are public by the user's word. The guarantee takes the levels as known."
     )  # fmt: skip
-    # of private rows, `fit` takes no level that is not stated, but classes 0 and 1
+    # `fit` accepts no level of private rows that is not stated, except the classes 0 and 1
     coded = {known.target} if known.labels == ["0", "1"] else set()
     needed = args.levels or ("LEVELS.yaml" if {*taken} - coded else None)
     return page.Text(

@@ -13,7 +13,7 @@ from evaluation.metrics import METRICS, main_metrics
 
 #: share of the rows below which a class is called rare.
 RARE = 0.1
-#: baseline that predicts the same for each row: the mean of the training targets.
+#: baseline that predicts the mean of the training targets for each row.
 CONSTANT = "predict_mean"
 
 
@@ -29,7 +29,7 @@ def ranges(unknown: Sequence[str], columns: int) -> str:
 
 
 def assumed_ranges(known: bool) -> str:
-    """A sentence on the ranges that synthetic tables are without. "" if their ranges are known."""
+    """A sentence on the missing ranges of synthetic tables. "" if their ranges are known."""
     if known:
         return ""
     return (
@@ -42,12 +42,12 @@ def assumed_ranges(known: bool) -> str:
 def too_small(data: pd.DataFrame, rows: int, names: Mapping[str, str]) -> list[str]:
     """A sentence for each epsilon at which no private method is significantly better than the trivial baseline.
 
-    One sentence for all if the reference without privacy is not better either: then there is no scale.
+    If the non-private reference is not better either, there is one sentence for all, because there is no scale.
 
     Parameters
     ----------
-    data : ``advice.Block.data``; 0 is the trivial baseline if the unit is "scaled".
-    rows : rows of a fit.
+    data : ``advice.Block.data``. If the unit is "scaled", 0 is the trivial baseline.
+    rows : number of rows of a fit.
     names : data set -> its words.
     """
     here = data[(data["dataset"] != NEXT) & (data["unit"] == "scaled") & data["low"].notna()]
@@ -70,9 +70,9 @@ def too_small(data: pd.DataFrame, rows: int, names: Mapping[str, str]) -> list[s
 
 
 def rows_needed(task: str, rows: int, epsilons: Sequence[float], known: bool) -> str:
-    """The cost of privacy with so many rows, and the rows needed, by the committed study. "" for a task without one.
+    """The cost of privacy with this number of rows, and the rows needed, by the committed study.
 
-    ``known``: the range of every column is public.
+    It is "" for a task without one. ``known``: whether the range of every column is public.
     """
     said = [study_of_rows.sentence(study_of_rows.committed(), task, rows, e, known) for e in epsilons]
     if not any(said):
@@ -82,9 +82,9 @@ def rows_needed(task: str, rows: int, epsilons: Sequence[float], known: bool) ->
 
 
 def rare_class(counts: Sequence[int], labels: Sequence[str], scores: pd.DataFrame) -> str:
-    """A sentence on a rare class of two, and on how well a constant prediction does. "" if none is rare.
+    """A sentence on a rare class of two, and on the score of a constant prediction. "" if no class is rare.
 
-    ``counts``: rows of each class; ``scores``: tidy scores, whose ``CONSTANT`` is averaged over the splits.
+    ``counts``: rows of each class. ``scores``: tidy scores. Those of ``CONSTANT`` are averaged over the splits.
     """
     if not counts or min(counts) >= RARE * sum(counts):
         return ""

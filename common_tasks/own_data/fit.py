@@ -27,11 +27,11 @@ from datasets import reader
 from datasets.files import ROOT, sheet_text, visible, write_text
 from datasets.reader import NUMBER, WHOLE, TableError
 from dpbayes_bench import fits
+from dpbayes_bench.private_fit import PrivateFit, written
 from reports.site.document import plain
-from workflow.cli import Several
-from workflow.table_options import stated, table_options
+from workflow.cli import Several, stated, table_options
 
-#: task -> model of ``dpbayes_bench.fit``.
+#: task -> name of its model in ``dpbayes_bench.fit``.
 MODELS = {"regression": "linear", "classification": "logistic"}
 #: seconds between two lines of progress.
 EVERY = 10.0
@@ -66,7 +66,7 @@ def command(**given) -> None:
 
 
 def fit(args: SimpleNamespace, given: reader.Given) -> Path:
-    """Read, fit and write. Returns the page. Raises ValueError, OSError, RuntimeError or ImportError with one line."""
+    """Read, fit, write, and return the page. Raises ValueError, OSError, RuntimeError or ImportError with one line."""
     model = MODELS[args.task]
     fits.accepted(fits.method_of(args.method, model), fits.kind_of(model), args.accept)
     fits.checked_budget(args.epsilon, args.delta)
@@ -91,7 +91,7 @@ def fit(args: SimpleNamespace, given: reader.Given) -> Path:
             x, table.y, model=model, method=args.method, epsilon=args.epsilon, delta=args.delta, bounds=bounds,
             n_public=rows, accept=args.accept,
         )  # fmt: skip
-    with fits.written(out) as folder:
+    with written(out) as folder:
         found.write(folder)
         draws = found.draws(args.draws)
         write_text(folder / DRAWS, sheet_text(flat(draws, found.columns)))
@@ -131,7 +131,7 @@ def progress(seconds: float | None) -> Iterator[None]:
 def bounds_of(args: SimpleNamespace, layout: reader.Layout) -> fits.Bounds | None:
     """The ranges that are stated and those that the coding fixes. Raises TableError for a column without one.
 
-    No range is read off the rows: a value outside of its range is set to the nearest end.
+    No range is computed from the rows. A value outside its range is set to the nearest end.
     """
     numbers = [c.name for c in layout.columns if c.kind in (NUMBER, WHOLE)]
     if args.task == "classification":
@@ -164,7 +164,7 @@ def flat(draws: dict[str, np.ndarray], columns: tuple[str, ...]) -> pd.DataFrame
     return pd.DataFrame(out)
 
 
-def netcdf(found: fits.PrivateFit, n: int, path: Path) -> bool:
+def netcdf(found: PrivateFit, n: int, path: Path) -> bool:
     """Write the draws for ArviZ if the extra ``arviz`` is installed. Returns whether it was."""
     try:
         found.to_arviz(n).to_netcdf(path)
@@ -174,7 +174,11 @@ def netcdf(found: fits.PrivateFit, n: int, path: Path) -> bool:
 
 
 def markdown(
-    args: SimpleNamespace, found: fits.PrivateFit, draws: dict[str, np.ndarray], layout: reader.Layout, names: list[str]
+    args: SimpleNamespace,
+    found: PrivateFit,
+    draws: dict[str, np.ndarray],
+    layout: reader.Layout,
+    names: list[str],
 ) -> str:
     """The page: the guarantee and its limits first."""
     p, frame = found.privacy, flat(draws, found.columns)
@@ -193,7 +197,7 @@ def markdown(
         }
         for e in p.ledger
     ]  # fmt: skip
-    # whether all numbers are whole, and how the file is encoded, can depend on a single row
+    # a single row can decide whether all numbers are whole, and how the file is encoded
     columns = [
         {"column": c.name, "what was done": NUMBER if c.kind == WHOLE else c.words}
         for c in layout.columns

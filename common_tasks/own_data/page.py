@@ -29,12 +29,12 @@ class Text:
     Attributes
     ----------
     title : plain text.
-    state : what is missing, plain text; "" for a finished study.
-    first : what decides, plain text.
-    before : paragraphs below.
+    state : plain text on what is missing, "" for a finished study.
+    first : plain text, the most important sentences.
+    before : paragraphs after them.
     by : heading of the table of scores by data set, and the meaning of its columns.
-    last : the next steps, plain text.
-    columns : rows of a table on the columns of the file, plain text.
+    last : plain text, the next steps.
+    columns : plain text, rows of a table on the columns of the file.
     read : how the file was read.
     after : paragraphs at the end.
     """
@@ -66,7 +66,7 @@ def write(folder: Path, block: Block, text: Text, left_out: Mapping[str, str]) -
 
 
 def markdown(block: Block, text: Text, left_out: Mapping[str, str]) -> str:
-    """The page as Markdown. All of the block is plain text."""
+    """The page as Markdown. The whole block is plain text."""
     said, caption = [plain(s) for s in block.sentences], plain(block.caption)
     parts = [
         f"# {plain(text.title)}",
@@ -85,7 +85,7 @@ def markdown(block: Block, text: Text, left_out: Mapping[str, str]) -> str:
     if text.last:
         parts += ["## Next"]
         for words, _, command in (said.partition("\n") for said in text.last):
-            # one line, so that no name in it ends the fence
+            # one line, so no name in it can end the fence
             line = visible(command.replace("\n", "\ufffd"))
             parts += [plain(words), f"```text\n{line}\n```" if command else ""]
     if left_out:
@@ -104,7 +104,7 @@ def table(frame: pd.DataFrame) -> str:
 
 
 def by_dataset(data: pd.DataFrame) -> str:
-    """Scores by data set, one table for all budgets, methods in the order of the data."""
+    """Scores by data set, in one table for all budgets, with methods in the order of the data."""
     several = data["epsilon"].nunique() > 1
     rows: dict[str, dict[str, str]] = {}
     for r in data[data["dataset"] != NEXT].to_dict("records"):
@@ -114,7 +114,7 @@ def by_dataset(data: pd.DataFrame) -> str:
 
 
 def html(source: str, folder: Path) -> str:
-    """The Markdown as one HTML file: style sheet and figure inside, no HTML or file that the Markdown names."""
+    """The Markdown as one HTML file with style sheet and figure inside. It includes no other HTML or file."""
     from docutils.core import publish_string
     from myst_parser.parsers.docutils_ import Parser
 

@@ -2,9 +2,9 @@
 
     <folder>/<experiment>.yaml   the experiment      <folder>/<data set>.py   its data set
     <folder>/tuned.json          settings other than the defaults (``committed_tuning``)
-    <folder>/fits, scores, ...   as of any run       <folder>/index.html, advice.md, *.csv, figure.svg   the page
+    <folder>/fits, scores, ...   as in any run       <folder>/index.html, advice.md, *.csv, figure.svg   the page
 
-A killed study resumes: the cells keep their rows, split by split.
+A killed study resumes, because the cells keep their rows for each split.
 """
 
 from __future__ import annotations
@@ -32,11 +32,12 @@ from common_tasks import best
 from datasets.files import ROOT, folder_name, write_json, write_text
 from evaluation.summary import checked, read_scores
 from methods import contract
-from workflow import arithmetic, committed, papers, score, worker
-from workflow.experiments import Cell, cells
+from workflow import committed, environment, papers, score, worker
+from workflow.experiments import Cell, cells, jobs
 
-#: task -> kind of model of the common tasks, and what ends its scale: the control that looks at no input, and a
-#: reference without privacy. For two classes that is EP: NUTS, by which the common tasks measure, takes a minute a fit.
+#: task -> kind of model of the common tasks, and the methods at the ends of its scale: the baseline that uses no
+#: input, and a non-private reference. For two classes that is EP, because the common tasks' NUTS takes a minute per
+#: fit.
 KINDS = {
     "regression": "bounded_linear_regression",
     "classification": "bounded_logistic_regression",
@@ -47,29 +48,34 @@ ENDS = {
     "classification": ("predict_mean", "ep"),
     "density": ("single_gaussian", "em"),
 }
-#: task of a command -> common task.
+#: task of a command -> name of the common task.
 COMMON = {"regression": "linear_regression", "classification": "logistic_regression", "density": "density"}
 COMPONENTS = 3
-#: CPU seconds of a cell besides its fits, and of a run besides its cells.
-CELL_S, RUN_S = 4.0, 20.0
+#: CPU seconds of a job in addition to its fits, and of a run in addition to its jobs.
+JOB_S, RUN_S = 4.0, 20.0
+#: assumed CPU seconds of a fit without a committed run.
+FIT_S = 1.0
 #: seconds between two lines of progress.
 EVERY = 10.0
-#: so many groups of methods run before the others, after both ends of the scale.
+#: number of groups of methods that run before the others, after both ends of the scale.
 LEADING = 4
-#: share of the time that may go into pages of a study that is not finished.
+#: share of the time that may be spent on pages of an unfinished study.
 DRAWING = 0.05
 
 
 class StudyError(RuntimeError):
-    """A study that cannot be made; the message is one line with the remedy."""
+    """A study that cannot be made. The message is one line with the remedy."""
 
 
 @dataclass(frozen=True)
 class Tuning:
     """Settings that the tuning of a common task chose, on a synthetic surrogate of one of its data sets.
 
-    ``settings``: method -> epsilon of the study -> settings, empty if the default won. ``dataset``, ``rows``,
-    ``columns``: that data set; ``at``: epsilon of the study -> that of the tuning. Empty if nothing is committed.
+    * ``settings``: method -> epsilon of the study -> settings, empty if the default won.
+    * ``dataset``, ``rows``, ``columns``: that data set and its size.
+    * ``at``: epsilon of the study -> epsilon of the tuning.
+
+    All are empty if nothing is committed.
     """
 
     settings: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
@@ -79,7 +85,7 @@ class Tuning:
     at: Mapping[str, str] = field(default_factory=dict)
 
     def of(self, groups: Iterable[Sequence[str]]) -> list[tuple[str, str, Mapping[str, Any]]]:
-        """(method, epsilon, settings) of the methods of ``groups`` where the settings are not the default."""
+        """(method, epsilon, settings) for the methods of ``groups`` whose settings are not the default."""
         wanted = {name for group in groups for name in group}
         return [
             (name, e, chosen)
@@ -102,19 +108,19 @@ class Tuning:
 
 @dataclass(frozen=True)
 class Study:
-    """What is run.
+    """The parameters of a study.
 
     Parameters
     ----------
-    name : of the experiment; letters of a file name.
-    folder : where everything goes, relative to the root of the project or absolute.
+    name : of the experiment, with the letters of a file name.
+    folder : for all files, relative to the root of the project or absolute.
     task : "regression", "classification" or "density".
     dataset : name of the data set, whose file is ``<folder>/<dataset>.py``.
     epsilons, delta : the budgets, add/remove.
-    protocol, splits : how many fits a method makes at each budget, and by which law of splits.
-    rows, columns : of a fit.
-    fit_s : seconds after which one fit is given up.
-    minutes : CPU minutes that all fits may take by what is known of their cost.
+    protocol, splits : split protocol, and number of fits of a method at each budget.
+    rows, columns : size of the table of one fit.
+    fit_s : seconds after which one fit is stopped.
+    minutes : CPU minutes that all fits may take, by their known costs.
     """
 
     name: str
@@ -129,9 +135,9 @@ class Study:
     columns: int
     fit_s: float
     minutes: float
-    #: the private methods that are asked for; empty: all.
+    #: the requested private methods. Empty: all.
     only: tuple[str, ...] = ()
-    #: what the page's means are over; empty: the data set.
+    #: the data sets over which the page averages. Empty: only ``dataset``.
     sets: tuple[str, ...] = ()
     tuning: Tuning = Tuning()
 
@@ -153,7 +159,7 @@ class Study:
 
 
 def make(folder: Path) -> Path:
-    """The folder, made unless it is there. Raises StudyError."""
+    """Make the folder unless it exists, and return it. Raises StudyError."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         return folder
@@ -167,7 +173,7 @@ def digest(text: str) -> str:
 
 
 def private_methods(kind: str) -> list[list[str]]:
-    """Private methods of a kind of model; those that read one run stand together, the one that makes it first."""
+    """Private methods of a kind of model. Those that share one run are adjacent, first the one that makes it."""
     runs: dict[str, list[str]] = {}
     for name in contract.names(kind):
         method = contract.get(name, kind)
@@ -177,7 +183,7 @@ def private_methods(kind: str) -> list[list[str]]:
 
 
 def common_task(kind: str) -> tuple[str, dict[str, Any]]:
-    """Name and config of the common task of a kind of model. Raises KeyError without one."""
+    """Name and config of the common task of a kind of model. Raises KeyError if there is none."""
     for name, path in next(p for p in papers.papers() if p.key == "common_tasks").experiments.items():
         config = yaml.safe_load(path.read_text(encoding="utf-8"))
         if config["model"]["kind"] == kind and name.removeprefix("common_") in COMMON.values():
@@ -186,9 +192,11 @@ def common_task(kind: str) -> tuple[str, dict[str, Any]]:
 
 
 def committed_tuning(task: str, rows: int, columns: int, epsilons: Sequence[float]) -> Tuning:
-    """What ``workflow.tuning`` chose for the data set of that common task whose size is nearest, in logarithms.
+    """Settings that ``common_tasks.tuning`` chose for the data set of that common task with the nearest size.
 
-    At the epsilons of the tuning that are nearest, likewise. No row is read.
+    Sizes are compared in logarithms.
+
+    The epsilons of the tuning are also the nearest ones in logarithms. No row is read.
     """
     _, config = common_task(KINDS[task])
     path = ROOT / config.get("tuned", "none")
@@ -211,8 +219,8 @@ def committed_tuning(task: str, rows: int, columns: int, epsilons: Sequence[floa
 def seconds_a_fit(kind: str, rows: int, columns: int) -> dict[str, float]:
     """CPU seconds of one fit at this size, by method, from the committed runs of the common task of that kind.
 
-    Seconds of the clock if a run has no others. Of the data set whose size is nearest, and as many times more as there
-    are more numbers. A method that no committed run has is not in it.
+    They are those of the data set with the nearest size, multiplied by the ratio of sizes if this table is larger.
+    Elapsed seconds are used if a run has no CPU seconds. A method without a committed run is missing.
     """
     try:
         scores = committed.read(papers.REFERENCE, common_task(kind)[0])
@@ -229,8 +237,10 @@ def seconds_a_fit(kind: str, rows: int, columns: int) -> dict[str, float]:
 
 
 def usefulness(study: Study) -> dict[str, float]:
-    """Method -> probability of being best on the next table, by the committed tables at the nearest epsilon; the
-    highest of those at the budgets of the study. Empty for a task without general advice."""
+    """Method -> probability of being best on the next table, by the committed tables at the nearest epsilon.
+
+    It is the highest over the budgets of the study. It is empty for a task without general advice.
+    """
     frame = best.committed()
     frame = frame[(frame["task"] == COMMON[study.task]) & (frame["without"] == "")]
     if frame.empty:
@@ -245,16 +255,17 @@ def affordable(
 ) -> tuple[list[list[str]], dict[str, str]]:
     """The groups that fit into the minutes, the most useful first (:func:`usefulness`), and why the others do not.
 
-    Methods of one run cost what the dearest of them does. One that no committed run has counts as the dearest that is
-    known; one from outside is always taken in.
+    Methods of one run cost as much as the most expensive of them. A method without a committed run is assumed to cost
+    as much as the most expensive known one. A method from outside the suite counts as free and comes first.
     """
     most = max((known[n] for g in groups for n in g if n in known), default=0.0)
     told = known
     known = {n: known.get(n, most if contract.is_ours(n) else 0.0) for g in groups for n in g}
     runs = {g[0]: len(study.epsilons) + len(study.tuning.of([g])) for g in groups}
-    cost = {g[0]: CELL_S + study.splits * runs[g[0]] * max(known[n] for n in g) for g in groups}
+    cost = {g[0]: JOB_S + study.splits * runs[g[0]] * max(known[n] for n in g) for g in groups}
     worth = {g[0]: max((useful or {}).get(n, 0.0 if contract.is_ours(n) else 1.0) for n in g) for g in groups}
-    total, kept, left, dear = RUN_S, [], {}, []
+    total = RUN_S + math.fsum(JOB_S + study.splits * told.get(end, FIT_S) for end in ENDS[study.task])
+    kept, left, dear = [], {}, []
     for group in sorted(groups, key=lambda g: (-worth[g[0]], cost[g[0]])):
         each = max(known[n] for n in group)
         by = "by the committed runs" if any(n in told for n in group) else "since no committed run says more"
@@ -278,7 +289,7 @@ def experiment(study: Study, groups: Sequence[Sequence[str]]) -> dict[str, Any]:
     where = {"protocols": [study.protocol]}
     model: dict[str, Any] = {"kind": study.kind}
     if study.task == "density":
-        # as of the common task: three means span two directions, and the noise is the rest of a variance of 1
+        # as in the common task: three means span two directions, and the noise is the rest of a variance of 1
         share = max(0.25, 1 - (COMPONENTS - 1) / study.columns)
         model |= {"components": COMPONENTS, "noise_sd": round(math.sqrt(share), 6)}
     arms: list[dict[str, Any]] = [{"method": name, **where} for name in ENDS[study.task]]
@@ -302,7 +313,7 @@ def experiment(study: Study, groups: Sequence[Sequence[str]]) -> dict[str, Any]:
         **({"tuned": str(study.tuned)} if study.tuning.of(groups) else {}),
         **({"rare_class": True} if study.task == "classification" else {}),
         "timeout_s": study.fit_s,
-        # of a request of many fits, at all budgets of a split
+        # for a request of many fits, at all budgets of a split
         "request_timeout_s": study.fit_s * len(study.epsilons),
         "protocols": {study.protocol: {"splits": study.splits}},
         "scales": {"full": {}, "quick": {}, "tiny": {}},
@@ -312,7 +323,7 @@ def experiment(study: Study, groups: Sequence[Sequence[str]]) -> dict[str, Any]:
 
 
 def write(study: Study, data_set: str) -> dict[str, str]:
-    """Write experiment, data set (its Python text) and tuned settings; gives the methods that are left out."""
+    """Write experiment, data set (its Python text) and tuned settings. Returns why methods are left out."""
     groups, left = affordable(study, *_groups(study), usefulness(study))
     if not groups:
         raise StudyError(f"no private method fits into {study.minutes:g} minutes; give more with --minutes")
@@ -326,7 +337,7 @@ def write(study: Study, data_set: str) -> dict[str, str]:
 
 
 def _groups(study: Study) -> tuple[list[list[str]], dict[str, float]]:
-    """Groups of the methods that are asked for, and what a fit of each costs. Raises StudyError for an unknown one."""
+    """Groups of the requested methods, and the cost of a fit of each. Raises StudyError for an unknown one."""
     every = private_methods(study.kind)
     known = sorted(n for g in every for n in g)
     if unknown := [n for n in study.only if n not in known]:
@@ -340,10 +351,10 @@ Show = Callable[[pd.DataFrame, str], object]
 
 
 def run(study: Study, cores: int, log: Path, program: str, show: Show) -> None:
-    """Fit and score what is missing, with lines of progress. Raises StudyError; ends its processes where it is told to.
+    """Fit and score what is missing, with lines of progress. Raises StudyError. Ends its processes on a signal to stop.
 
-    ``program``: the first word of each line. ``show`` is called as methods finish, once both ends of the scale have
-    scores, so often that it takes ``DRAWING`` of the time. At the end it is called with all scores and "".
+    ``program``: the first word of each line. ``show``: called as methods finish, once both ends of the scale have
+    scores. It is called as often as it takes ``DRAWING`` of the time, and at the end with all scores and "".
     """
     before = datasets.outside()
     datasets.take([study.folder / f"{study.dataset}.py"])
@@ -370,7 +381,7 @@ def _snakemake(
 ) -> None:
     config = ["scale=full", f"results={study.folder}", f"experiments={study.config}"]
     config.append(f"datasets={study.folder / f'{study.dataset}.py'}")
-    # no other run writes below the folder, whose lock we hold; a lock of the whole checkout would keep others waiting
+    # the lock of the folder keeps other runs out of it; a lock of the whole checkout would block runs elsewhere
     command = [sys.executable, "-m", "snakemake", "--nolock", "--cores", str(cores)]
     command += ["--prioritize", *(f"{study.folder}/done/{job}.fits" for job in leading(study, everything))]
     command += ["--config", *config, "--", str(study.scores)]
@@ -383,9 +394,9 @@ def _snakemake(
     pages = _Pages(study, everything, show)
     try:
         with open(log, "w", encoding="utf-8") as out:
-            environment = {**os.environ, **arithmetic.environment()}
+            variables = os.environ | environment.variables()
             process = subprocess.Popen(
-                command, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT, pass_fds=(lock,), env=environment
+                command, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT, pass_fds=(lock,), env=variables
             )
             said = ""
             while process.poll() is None:
@@ -427,9 +438,19 @@ def leading(study: Study, everything: Iterable[Cell]) -> list[str]:
     return sorted(worth, key=worth.__getitem__)[: len(ENDS[study.task]) + LEADING]
 
 
+def weights(everything: Sequence[Cell], known: Mapping[str, float]) -> dict[str, float]:
+    """Cell id -> CPU seconds of one of its fits. Methods of one run share the cost of the most expensive of them."""
+    out: dict[str, float] = {}
+    for there in jobs(everything).values():
+        methods = {c.method for c in there}
+        each = max(known.get(m, FIT_S) for m in methods) / len(methods)
+        out |= {c.id: JOB_S / (len(there) * c.splits) + each for c in there}
+    return out
+
+
 def forecast(everything: Sequence[Cell], done: Mapping[str, int], known: Mapping[str, float], cores: int) -> str:
-    """What is run, and the time that it takes by what fits are known to cost."""
-    weight = {c.id: CELL_S / c.splits + known.get(c.method, 1.0) for c in everything}
+    """A line on the number of fits to run, and their time by the known costs."""
+    weight = weights(everything, known)
     fits = sum(c.splits - done[c.id] for c in everything)
     left = math.fsum(weight[c.id] * (c.splits - done[c.id]) for c in everything) + RUN_S
     methods = len({c.method for c in everything})
@@ -441,11 +462,11 @@ def forecast(everything: Sequence[Cell], done: Mapping[str, int], known: Mapping
 
 
 class _Pages:
-    """The pages of a study that is not finished."""
+    """The pages of an unfinished study."""
 
     def __init__(self, study: Study, everything: Sequence[Cell], show: Show):
         self.study, self.show = study, show
-        #: cells that have no rows yet, and rows of the others.
+        #: cells without rows so far, and rows of the others.
         self.waiting, self.rows = [*everything], []
         self.total = len({c.method for c in everything})
         self.since, self.took = time.monotonic(), 0.0
@@ -468,7 +489,7 @@ class _Pages:
         self.took = self.since - began
 
     def _more(self) -> bool:
-        """Score the cells that are fitted since the last time; are there any?"""
+        """Score the cells that were fitted since the last call. Returns whether there are any."""
         folder = self.study.folder
         ready = [c for c in self.waiting if all((folder / "fits" / f"{c.id}{s}").is_file() for s in (".json", ".npz"))]
         if ready:
@@ -480,20 +501,20 @@ class _Pages:
 
 
 def _last(log: Path) -> str:
-    """The line of a log that says most: the last one with an error in it, else the last."""
+    """The most informative line of a log: the last one with an error in it, else the last."""
     lines = [line.strip() for line in log.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
     telling = [line for line in lines if re.search(r"\w+Error\b", line)]
     return (telling or lines or ["nothing"])[-1][:300]
 
 
 def _done(study: Study, everything: Sequence[Cell]) -> dict[str, int]:
-    """Cell id -> its fits that are there."""
+    """Cell id -> number of its finished fits."""
     lines: dict[str, int] = {}
     for path in (study.folder / "partial").glob("*.jsonl"):
         for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
             try:
                 cell = json.loads(line).get("cell")
-            except ValueError:  # a line that is being written
+            except ValueError:  # a line that is still being written
                 continue
             if cell:
                 lines[cell] = lines.get(cell, 0) + 1
@@ -504,8 +525,8 @@ def _done(study: Study, everything: Sequence[Cell]) -> dict[str, int]:
 def progress(
     everything: Sequence[Cell], done: dict[str, int], first: dict[str, int], known: dict[str, float], elapsed: float
 ) -> str:
-    """Fits that are there of all, and the time left at the pace since the start, by what fits are known to cost."""
-    weight = {c.id: CELL_S / c.splits + known.get(c.method, 1.0) for c in everything}
+    """A line on the finished fits, and the time left at the pace since the start, by the known costs."""
+    weight = weights(everything, known)
     all_fits, have = sum(c.splits for c in everything), sum(done.values())
     left = math.fsum(weight[c.id] * (c.splits - done[c.id]) for c in everything)
     made = math.fsum(weight[c.id] * (done[c.id] - first[c.id]) for c in everything)

@@ -1,7 +1,7 @@
-"""Synthetic tables of a given size, in the shapes in which real ones differ from what models assume.
+"""Synthetic tables of a given size, in shapes that differ from the models' assumptions as real tables do.
 
-A surrogate knows the task, the number of rows and of columns, and no private row. Each table of a shape and a seed has
-a distribution of its own: coefficients, units of the columns and of the target are drawn anew.
+A surrogate knows the task and the number of rows and columns, but no private row. Each shape and seed has its own
+distribution: coefficients and the units of columns and target are drawn anew.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from scipy.special import expit
 from datasets.base import DataSet, Table
 from datasets.protocols.surrogates import TEST
 
-#: shapes of each task, in the order of the blocks of a seed.
+#: shapes per task, in the order of the blocks of a seed.
 SHAPES = {
     "regression": ("linear", "curved", "collinear", "heavy_tails"),
     "classification": ("linear", "curved", "collinear", "heavy_tails", "unbalanced"),
     "density": ("separated", "overlapping", "collinear", "heavy_tails", "unbalanced"),
 }
-#: what the words mean, for the page.
+#: meaning of each shape, for the page.
 MEANING = {
     "linear": "linear in the columns",
     "curved": "linear with squares and sines of the columns",
@@ -32,17 +32,17 @@ MEANING = {
 }
 CLUSTERS = 3
 RARE = 0.05
-#: half width of the range of a column whose range is known, in its standard deviations.
+#: half width of a known range, in standard deviations of its column.
 KNOWN = 4.0
 
 
 def data_set(
     name: str, task: str, rows: int, columns: int, seeds: int, known_ranges: bool = False, shapes: tuple[str, ...] = ()
 ) -> DataSet:
-    """The data set of all shapes of a task, or of ``shapes``, ``seeds`` blocks of each (protocol ``surrogates``).
+    """The data set of all shapes of a task, or of ``shapes``, with ``seeds`` blocks of each (protocol ``surrogates``).
 
-    Each block has ``rows`` rows to fit and ``TEST`` to test. ``known_ranges``: the range of every column is public, and
-    rows are clipped to it; else no range is. Raises ValueError for a task without shapes.
+    Each block has ``rows`` rows to fit and ``TEST`` to test. ``known_ranges``: whether the range of every column is
+    public and rows are clipped to it. Otherwise no range is public. Raises ValueError for a task without shapes.
     """
     if task not in SHAPES:
         raise ValueError(f"surrogates: task = '{task}'; give {', '.join(SHAPES)}")
@@ -73,7 +73,7 @@ def data_set(
 def tables(
     task: str, rows: int, columns: int, seeds: int, known: bool, rng: np.random.Generator, shapes: tuple[str, ...]
 ) -> Table:
-    """All blocks end to end: the shapes of the first seed, those of the second, ..."""
+    """All blocks one after the other: the shapes of the first seed, those of the second, ..."""
     parts = [block(task, shape, rows, columns, known, rng) for _ in range(seeds) for shape in shapes]
     x, y = (np.concatenate([p[k] for p in parts]) for k in (0, 1))
     return Table(x, y, tuple(f"x{j + 1}" for j in range(columns)))
@@ -82,7 +82,10 @@ def tables(
 def block(
     task: str, shape: str, n: int, d: int, known: bool, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Inputs (n, d) and targets (n,) of one table, zeros for density. Regression: noise of half the line's variance."""
+    """Inputs (n, d) and targets (n,) of one table. Targets are 0 for density.
+
+    In regression, the noise has half the variance of the linear part.
+    """
     z = _columns(shape, n, d, rng) if task != "density" else _clusters(shape, n, d, rng)
     y = np.zeros(n)
     if task != "density":
@@ -101,12 +104,12 @@ def block(
 
 
 def _units(d: int, rng: np.random.Generator) -> np.ndarray:
-    """Scales of columns: from hundredths to thousands."""
+    """Scales (d,) of columns, from hundredths to thousands."""
     return 10.0 ** rng.uniform(-2, 3, d)
 
 
 def _columns(shape: str, n: int, d: int, rng: np.random.Generator) -> np.ndarray:
-    """(n, d) of variance 1 a column."""
+    """Inputs (n, d) with variance 1 per column."""
     if shape == "heavy_tails":
         return rng.standard_t(3, (n, d)) / np.sqrt(3)
     if shape == "collinear":
@@ -115,14 +118,14 @@ def _columns(shape: str, n: int, d: int, rng: np.random.Generator) -> np.ndarray
 
 
 def _mixed(factors: np.ndarray, d: int, rng: np.random.Generator) -> np.ndarray:
-    """d columns from few factors, 2 % of their variance their own."""
+    """d columns from few factors, plus 2 % of independent variance each."""
     loads = rng.standard_normal((factors.shape[1], d))
     loads *= np.sqrt(0.98) / np.linalg.norm(loads, axis=0)
     return factors @ loads + np.sqrt(0.02) * rng.standard_normal((len(factors), d))
 
 
 def _line(z: np.ndarray, shape: str, rng: np.random.Generator) -> np.ndarray:
-    """(n,) of mean 0 and variance 1: what the target follows."""
+    """The noise-free part (n,) of the target, with mean 0 and variance 1."""
     d = z.shape[1]
     line = z @ rng.standard_normal(d)
     if shape == "curved":
@@ -131,7 +134,7 @@ def _line(z: np.ndarray, shape: str, rng: np.random.Generator) -> np.ndarray:
 
 
 def _shift(logits: np.ndarray, share: float) -> float:
-    """Intercept at which the mean probability is ``share``, by bisection."""
+    """The intercept at which the mean probability is ``share``, by bisection."""
     low, high = -30.0, 30.0
     for _ in range(60):
         middle = (low + high) / 2
@@ -140,7 +143,7 @@ def _shift(logits: np.ndarray, share: float) -> float:
 
 
 def _clusters(shape: str, n: int, d: int, rng: np.random.Generator) -> np.ndarray:
-    """(n, d) from three clusters, of variance near 1 a column."""
+    """Rows (n, d) from three clusters, with variance near 1 per column."""
     weights = (0.85, 0.10, 0.05) if shape == "unbalanced" else (1 / 3,) * CLUSTERS
     distance = 3.0 if shape == "overlapping" else 6.0
     means = rng.standard_normal((CLUSTERS, d))

@@ -1,4 +1,4 @@
-"""A table of one's own: its file as ``datasets.reader`` reads it, its target, and what is known of its ranges."""
+"""A user's table: its file as read by ``datasets.reader``, its target, and what is known of its ranges."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from datasets.base import DataSet, RawFile, Table
 from datasets.reader import NUMBER, WHOLE, Given, Layout, TableError
 from workflow import yaml_file
 
-#: rows below which ten splits say nothing: a test part would have fewer than five.
+#: smallest number of rows. With fewer, the test part of a split would have fewer than five.
 FEWEST = 50
-#: why there are two, and what to do with more.
+#: why a classification has two classes, and what to do with more.
 TWO_CLASSES = (
     "the classification of the common tasks is a logistic regression of two classes, and no private method here fits "
     "it to more; code one class against the rest as the target, and compare on each"
@@ -31,8 +31,9 @@ TWO_CLASSES = (
 class Facts:
     """The content of the file of a data set.
 
-    ``columns``: the inputs, levels as columns of 0 and 1; ``bounds``: column -> [lower, upper], the target by its name;
-    ``counts``: rows of each class.
+    * ``columns``: the inputs, with levels as columns of 0 and 1.
+    * ``bounds``: column -> [lower, upper], with the target by its name.
+    * ``counts``: rows of each class.
     """
 
     file: str
@@ -61,7 +62,7 @@ def facts(path: Path, target: str | None, task: str, bounds: Path | None = None,
     numbers = [c.name for c in layout.columns if c.kind in (NUMBER, WHOLE)]
     values = reader.read(path, layout)
     for column in layout.columns:
-        # a level that is stated and not there is a column of zeros, whatever the rows
+        # a stated level that does not occur is a column of zeros, independently of the rows
         varies = not column.coded or (column.public == "stated" and column.name != target)
         if not varies and np.ptp(values[column.name]) == 0:
             raise TableError(f"{path}: column '{column.name}' is constant; leave it out with --drop")
@@ -74,9 +75,10 @@ def facts(path: Path, target: str | None, task: str, bounds: Path | None = None,
 
 
 def ranges(path: Path, values: Mapping[str, np.ndarray] | None, columns: Sequence[str]) -> dict[str, list[float]]:
-    """Ranges of a YAML file, ``column: [lower, upper]``. Raises TableError where they do not fit the table.
+    """Ranges of a YAML file, ``column: [lower, upper]``. Raises TableError if they do not fit the table.
 
-    ``values``: of a public table, which the ranges have to cover; None for private rows, which nobody looks at here.
+    ``values``: of a public table, which the ranges have to cover. None for private rows, whose values are not checked
+    here.
     """
     if not path.is_file():
         raise TableError(f"no file {path}; write a line `column: [lower, upper]` for each range that is known")
@@ -137,10 +139,10 @@ def data_set(path: Path) -> DataSet:
 
 
 def parse(path: Path, known: Facts) -> Table:
-    """The table of a file that has been checked; classes by their place in ``labels``."""
+    """The table of a file that has been checked. Classes are numbers by their place in ``labels``."""
     return reader.table(path, known.layout, known.target if known.task != "density" else None)
 
 
 def name_of(path: Path) -> str:
-    """A data set's name from a file's: small letters, digits and underscores."""
+    """A data set's name from a file's name: lowercase letters, digits and underscores."""
     return re.sub(r"[^a-z0-9]+", "_", path.stem.lower()).strip("_") or "table"

@@ -1,8 +1,10 @@
-"""Split protocols: one module each, with a function ``split``. The scan for data sets passes this package by.
+"""Split protocols, one module each with a function ``split``. The search for data sets skips this package.
 
-A protocol has the name of its module. A module with several protocols names them in ``PROTOCOLS``. It says
-``POOLED = True`` if a cell has numbers of all its splits together, such as the coverage over simulated data sets, and
-``OVERLAP`` if the overlap of its splits is not 1 / 9. A new protocol is one new file in this folder.
+A protocol has the name of its module. A module with several protocols names them in ``PROTOCOLS``. A new protocol is
+one new file in this folder. A module can set two constants:
+
+* ``POOLED = True`` if a cell has numbers of all its splits together, such as the coverage over simulated data sets.
+* ``OVERLAP`` if the overlap of its splits is not 1 / 9.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ def names() -> list[str]:
 
 
 def home(protocol: str) -> ModuleType:
-    """The module that splits by a protocol. Raises KeyError that lists the known ones."""
+    """The module that splits by a protocol. Raises KeyError, which lists the known ones."""
     try:
         return _homes()[protocol]
     except KeyError:
@@ -38,13 +40,13 @@ def home(protocol: str) -> ModuleType:
 
 
 def overlap(protocol: str) -> float:
-    """Test rows over training rows, by which intervals over overlapping splits are widened (``evaluation.paired``).
+    """Ratio of test to training rows, which widens intervals over overlapping splits (``evaluation.paired``).
 
-    1 / 9 unless the protocol says otherwise; 0 if its runs share one split, or no row.
+    It is 1 / 9 unless the protocol states another value, and 0 if its runs share one split or no row.
     """
     return getattr(_homes().get(protocol), "OVERLAP", 1 / 9)
 
 
 def pooled(protocol: str) -> bool:
-    """Has a cell numbers of all its splits together?"""
+    """Whether a cell has numbers of all its splits together."""
     return getattr(home(protocol), "POOLED", False)

@@ -1,4 +1,4 @@
-"""Cross-validation folds, a pure function of the number of rows. Indices are int64."""
+"""Cross-validation folds, as a pure function of the number of rows. Indices are int64."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ def split(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Train and test rows of fold ``index`` of 10 for a table of n rows.
 
-    One random permutation of the rows (``RandomState(100)``, the seed that Park et al. 2017 give their code; its own
-    folds come from another generator and cannot be had); its positions k, k + 10, ... are the test rows of fold k.
-    Test sets are disjoint and cover the table. Raises ValueError for a fold that is none or for n < 10.
+    The rows are permuted once by ``RandomState(100)``. Park et al. 2017 give their code this seed, but their folds come
+    from another generator and cannot be reproduced. The test rows of fold k are the positions k, k + 10, ... Test sets
+    are disjoint and cover the table. Raises ValueError for a fold outside 0..9 or for n < 10.
     """
     if not 0 <= index < FOLDS:
         raise ValueError(f"{protocol} of '{name}': fold {index}; there are folds 0 to {FOLDS - 1}")

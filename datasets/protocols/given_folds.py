@@ -1,9 +1,13 @@
 """Ten folds as a function of the number of rows: the cross-validation of Wang (2018). Indices are int64.
 
-Matlab's generator of before 2008, the multiplicative congruential one of Park and Miller, after the seed that the
-paper's preparation scripts set: z_k = 16807 z_{k-1} mod (2^31 - 1), z_0 = ``STATE``. The first n numbers order the rows
-(some tables are used unshuffled: the numbers are drawn there all the same), the next n deal the fold labels
-2, 3, ..., 10, 1, 2, ... to the positions. ``STATE`` was found by a search for the published test masks.
+The generator is the one of Matlab before 2008, the multiplicative congruential one of Park and Miller. It follows the
+seed that the paper's preparation scripts set:
+
+    z_k = 16807 z_{k-1} mod (2^31 - 1),  z_0 = ``STATE``
+
+The first n numbers order the rows. For tables that are used unshuffled, these numbers are drawn but not used. The next
+n numbers assign the fold labels 2, 3, ..., 10, 1, 2, ... to the positions. ``STATE`` was found by a search for the
+published test masks.
 """
 
 from __future__ import annotations
@@ -13,8 +17,8 @@ import numpy as np
 FOLDS = 10
 STATE = 111_181_825
 _MULTIPLIER, _MODULUS = 16_807, 2**31 - 1
-#: tables whose positions are the rows of the file: three unshuffled ones, and gas, whose copy was shuffled by this
-#: rule.
+#: tables whose positions are the rows of the file: three unshuffled ones, and gas, whose copy is already shuffled by
+#: this rule.
 IN_FILE_ORDER = frozenset({"concrete", "concreteslump", "gas", "parkinsons"})
 
 
@@ -36,7 +40,7 @@ def order_and_folds(n: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def folds(name: str, n: int) -> np.ndarray:
-    """Fold 1..10 of each row (n,), rows in the order of the raw file."""
+    """Fold 1..10 of each row (n,), with rows in the order of the raw file."""
     order, of_position = order_and_folds(n)
     if name in IN_FILE_ORDER:
         return of_position

@@ -1,6 +1,6 @@
-"""The split that a data set was published with. Indices are int64.
+"""The split with which a data set was published. Indices are int64.
 
-Every index has the same training and test rows: a further index is a further run (its own seeds), not a new split.
+Every index has the same training and test rows. A further index is a further run with its own seeds, not a new split.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 OVERLAP = 0.0
-#: data set -> its first rows that train; the rest tests.
+#: data set -> number of leading rows that train. The rest are test rows.
 TRAIN = {"mnist_digits": 60_000}
 
 

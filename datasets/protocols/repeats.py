@@ -1,11 +1,11 @@
-"""Repetitions on one published split: the same rows at every index, so that only the method's randomness varies."""
+"""Repetitions on one published split: the same rows at every index, so only the method's randomness varies."""
 
 from __future__ import annotations
 
 import numpy as np
 
 OVERLAP = 0.0
-#: data set -> number of leading rows that train; the rest test.
+#: data set -> number of leading rows that train. The rest are test rows.
 TRAIN_ROWS = {"adult_complete": 30_162}
 
 

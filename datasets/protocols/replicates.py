@@ -1,6 +1,6 @@
-"""Replicates of a simulation study: independent data sets laid end to end in one table.
+"""Replicates of a simulation study: independent data sets one after the other in one table.
 
-Each replicate is a block of TRAIN rows to fit and TEST fresh rows of the same distribution to score.
+Each replicate is a block of TRAIN rows to fit and TEST new rows of the same distribution to score.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Logarithms and exponentials that are rounded correctly, so the same on every machine.
+"""Logarithms and exponentials that are rounded correctly, so they are the same on every machine.
 
-NumPy's functions and the C library's have other last digits on other machines, and the fingerprint of a table has every
-digit: the true parameters of simulated data sets are made of these.
+The last digits of NumPy's functions and of the C library's depend on the machine. The true parameters of simulated data
+sets are computed with the functions here, because the fingerprint of a table has every digit.
 """
 
 from __future__ import annotations
@@ -27,5 +27,5 @@ def expm1(x: float) -> float:
 
 
 def inverse_softplus(x: float) -> float:
-    """log(exp(x) - 1) of x > 0."""
+    """The inverse of the softplus function, log(exp(x) - 1), for x > 0."""
     return x + log(-expm1(-x))

@@ -1,8 +1,8 @@
-"""Blocks of simulated data sets that carry their true parameter: rows to fit, then the parameter in the targets.
+"""Blocks of simulated data sets that contain their true parameter: rows to fit, then the parameter in the targets.
 
-A replicate is TRAIN rows and then D rows whose targets are the coordinates of the true parameter theta (inputs 0). The
-latter are the test rows of the replicate, which no method sees; scoring reads theta as the targets of the test rows.
-The size of a block, and so D, follows from the number of rows of the table: every table has REPLICATES blocks.
+A replicate is TRAIN rows and then D rows, whose targets are the coordinates of the true parameter theta (inputs 0). The
+D rows are the test rows of the replicate. No method sees them, and scoring reads theta from their targets. Every table
+has REPLICATES blocks. So the size of a block, and D, follow from the number of rows of the table.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ import numpy as np
 from datasets.base import DataSet, Table
 
 TRAIN, REPLICATES = 5000, 500
-#: the coverage of the true parameters is a number of all replicates together.
+#: the coverage of the true parameters is computed from all replicates together.
 POOLED = True
 
 
 def split(
     name: str, protocol: str, n: int, index: int, authors_order: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Rows to fit of replicate ``index``, and those whose targets are its theta. ValueError for another table."""
+    """Rows to fit of replicate ``index``, and those with its theta. Raises ValueError for another table."""
     block = n // REPLICATES
     if n % REPLICATES or block <= TRAIN or not 0 <= index < REPLICATES:
         raise ValueError(
@@ -37,7 +37,10 @@ def table(
     columns: tuple[str, ...],
     rng: np.random.Generator,
 ) -> Table:
-    """REPLICATES blocks of ``draw`` (rng -> x (TRAIN, d), y (TRAIN,) or None, theta (D,)), end to end."""
+    """The table of REPLICATES blocks one after the other.
+
+    ``draw``: function rng -> x (TRAIN, d), y (TRAIN,) or None, theta (D,) of one block.
+    """
     xs, ys = [], []
     for _ in range(REPLICATES):
         x, y, theta = draw(rng)
@@ -55,7 +58,7 @@ def describe(
     table_sha256: str,
     target: str = "",
 ) -> DataSet:
-    """The data set of one simulated family; ``target`` where the rows have one that methods see."""
+    """The data set of one simulated model. ``target``: its name, if the rows have a target that methods see."""
     return DataSet(
         name=name,
         title=title,

@@ -1,13 +1,13 @@
-"""Training and test rows of every protocol, as pure functions of the number of rows. Indices are int64.
+"""Training and test rows of the literature's protocols, as functions of the number of rows. Indices are int64.
 
 ``literature``
-    Hernandez-Lobato & Adams (2015) and those who follow them: independent random permutations, not
-    cross-validation folds (test sets overlap), from one legacy random stream per data set.
+    Hernandez-Lobato & Adams (2015) and later papers: independent random permutations from one legacy random stream
+    per data set. They are not cross-validation folds, because test sets overlap.
 ``authors``
-    Vinaroz & Park (2023), released program: scikit-learn's ``train_test_split`` with seeds 1, 2, ...
+    The authors' code of Vinaroz & Park (2023): scikit-learn's ``train_test_split`` with seeds 1, 2, ...
 ``published_tail``
-    YearPredictionMSD: the split its page prescribes, first 463,715 rows to train and last 51,630 to test, so
-    that no artist is in both. The other two protocols use the same one for that data set.
+    YearPredictionMSD: the split that its page prescribes, the first 463,715 rows to train and the last 51,630 to test.
+    So no artist is in both. The other two protocols use the same split for that data set.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _ONE_PUBLISHED_SPLIT = frozenset({"year", "synthetic_year"})
 def literature(n: int, count: int) -> list[Split]:
     """The first ``count`` splits of the literature for a table of n rows, in the order drawn.
 
-    One ``RandomState(1)`` per data set; split i takes the stream's next ``choice(n, n, replace=False)``; its first
-    round(0.9 n) rows (half away from zero) train, the rest test. Raises ValueError for n < 2 or count < 1.
+    Each data set has one ``RandomState(1)``. Split i takes the stream's next ``choice(n, n, replace=False)``. Its first
+    round(0.9 n) rows (half away from zero) train, and the rest test. Raises ValueError for n < 2 or count < 1.
     """
     _check(n, count >= 1, f"count = {count}; ask for at least 1 split")
     stream = np.random.RandomState(1)  # the published splits are defined by this legacy stream
@@ -43,9 +43,9 @@ def literature(n: int, count: int) -> list[Split]:
 def authors(n: int, seed: int, authors_order: np.ndarray | None = None) -> Split:
     """``train_test_split(train_size=.9, test_size=.1, random_state=seed)`` of the row numbers, in the order drawn.
 
-    Train rows are floor(0.9 n), test rows ceil(0.1 n). With ``authors_order`` (n,) the drawn numbers count rows in
-    that order, and the result has rows of the table. Raises ValueError for n < 2, seed < 1 or an order of
-    another length.
+    Train rows are floor(0.9 n), test rows ceil(0.1 n). With ``authors_order`` (n,), the drawn numbers count rows in
+    that order, and the result has rows of the table. Raises ValueError for n < 2, seed < 1 or an order of another
+    length.
     """
     _check(n, seed >= 1, f"seed = {seed}; the runs use seeds 1, 2, ...")
     from sklearn.model_selection import train_test_split
@@ -61,7 +61,7 @@ def authors(n: int, seed: int, authors_order: np.ndarray | None = None) -> Split
 
 
 def published_tail(n: int) -> Split:
-    """First 463,715 rows to train, last 51,630 to test. Raises ValueError unless n is their sum."""
+    """The first 463,715 rows to train, the last 51,630 to test. Raises ValueError unless n is their sum."""
     if n != YEAR_TRAIN + YEAR_TEST:
         raise ValueError(f"published_tail: n = {n}; this split is of the {YEAR_TRAIN + YEAR_TEST} rows of 'year' only")
     return np.arange(YEAR_TRAIN, dtype=np.int64), np.arange(YEAR_TRAIN, n, dtype=np.int64)
@@ -70,8 +70,8 @@ def published_tail(n: int) -> Split:
 def split(name: str, protocol: str, n: int, index: int, authors_order: np.ndarray | None = None) -> Split:
     """Train and test rows of split ``index`` (0, 1, ...) of data set ``name`` with n rows under ``protocol``.
 
-    Under ``authors`` the seed is index + 1. The data set 'year' has one split, the same at every index and under
-    every protocol. Raises ValueError for an unknown protocol (lists the known ones) or a negative index.
+    Under ``authors`` the seed is index + 1. The data set 'year' has one split, the same at every index and under every
+    protocol. Raises ValueError for an unknown protocol (and lists the known ones) or a negative index.
     """
     if protocol not in PROTOCOLS:
         raise ValueError(f"unknown protocol '{protocol}'; there are {', '.join(PROTOCOLS)}")

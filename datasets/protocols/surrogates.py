@@ -1,7 +1,7 @@
-"""Synthetic tables of one size laid end to end: each is a block of rows to fit, then ``TEST`` fresh rows of its
-distribution.
+"""Synthetic tables of one size one after the other. Each is a block of rows to fit, then ``TEST`` new rows to test.
 
-How many blocks there are is said by the data set (``n_splits``). No two blocks share a row.
+The rows of a block have one distribution. The data set states the number of blocks (``n_splits``). No two blocks share
+a row.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import numpy as np
 
 import datasets
 
-#: rows of a block that test. They are made up and cost no privacy, so that there are many.
+#: number of test rows in a block. They are synthetic and cost no privacy, so there are many.
 TEST = 2000
 
 

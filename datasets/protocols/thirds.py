@@ -1,8 +1,8 @@
-"""Random thirds for testing, a pure function of the number of rows and the index. Indices are int64.
+"""Random thirds for testing, as a pure function of the number of rows and the index. Indices are int64.
 
-The sizes are those of Geumlek, Song & Chaudhuri 2017 (test rows = n / 3, rounded up): 1,393 of 4,177, 16,281 of 48,842,
-3,994 of 11,982. The paper's own permutations are not known, nor whether each of its 50 repetitions drew a new one; here
-each index is a split of its own.
+The sizes are those of Geumlek, Song & Chaudhuri 2017, with n / 3 test rows, rounded up: 1,393 of 4,177, 16,281 of
+48,842, and 3,994 of 11,982. The paper's permutations are not known, nor whether each of its 50 repetitions drew a new
+one. Here each index is a split of its own.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ def split(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Train and test rows of split ``index`` (0, 1, ...) of a table of n rows, both in increasing order.
 
-    The first ceil(n / 3) rows of the permutation that ``RandomState(index)`` draws test, the rest train. Depends on
-    nothing but n and the index. Test sets of two indices overlap. Raises ValueError for n < 2 or a negative index.
+    The first ceil(n / 3) rows of the permutation that ``RandomState(index)`` draws test, the rest train. The split
+    depends only on n and the index. Test sets of two indices overlap. Raises ValueError for n < 2 or a negative index.
     """
     if n < 2:
         raise ValueError(f"{protocol} of '{name}': {n} rows; give at least 2")

@@ -1,7 +1,7 @@
-"""Independent series of Bernoulli trials laid end to end in one table: the simulated data of Geumlek et al. 2017.
+"""Independent series of Bernoulli trials one after the other in one table: the simulated data of Geumlek et al. 2017.
 
-Each replicate is a block of TRAIN trials to fit and TEST fresh ones of the same distribution to score (section 5.1: 100
-each). The paper's 10,000 repetitions are in ``rdp_figure2_heldout.csv``; these replicates run behind the common
+Each replicate is a block of TRAIN trials to fit and TEST new ones of the same distribution to score (section 5.1: 100
+each). The paper's 10,000 repetitions are in ``rdp_figure2_heldout.csv``. These replicates run through the common
 interface.
 """
 
@@ -26,7 +26,7 @@ def split(
 
 
 def series(rng: np.random.Generator, rho: float) -> Table:
-    """REPLICATES blocks of trials that are 1 with probability ``rho``; the target is empty (all 0)."""
+    """REPLICATES blocks of trials that are 1 with probability ``rho``. The target is empty (all 0)."""
     x = (rng.random((REPLICATES * (TRAIN + TEST), 1)) < rho).astype(np.float64)
     return Table(x, np.zeros(len(x)), ("trial",))
 

@@ -59,14 +59,14 @@ def make_frame(task: Task, budget: Budget | None, share: float = SHARE) -> Frame
             mean, sd = values.mean(axis=0), values.std(axis=0)
         else:
             with_target = task.model.scales_target and missing[-1] == len(ranges) - 1
-            mean, sd = bought_moments(values, task.public.n, budget, share, with_target)
+            mean, sd = privately_estimated_moments(values, task.public.n, budget, share, with_target)
         shift[missing], scale[missing] = mean, np.where(sd > 0, DEVIATIONS * sd, 1.0)
     d = task.x.shape[1]
     y = (float(shift[d]), float(scale[d])) if len(shift) > d else (0.0, 1.0)
     return Frame(shift[:d], scale[:d], *y, task.model.stretch)
 
 
-def bought_moments(
+def privately_estimated_moments(
     values: np.ndarray, n: int, budget: Budget, share: float, with_target: bool
 ) -> tuple[np.ndarray, np.ndarray]:
     """Privately estimated mean and standard deviation of the columns of ``values`` (n, k), each (k,).

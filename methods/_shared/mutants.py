@@ -33,7 +33,7 @@ POISSON_BACKPROP = (UNPAID_INPUT_SCALE, replace(UNCLIPPED, module=_BACKPROP))
 # Logistic regression on scaled inputs.
 UNPAID_CENTRE = Mutant(
     "data-dependent standardisation",
-    r"centre = centred\.bought\(task, budget\)",
+    r"centre = centred\.private_centre\(task, budget\)",
     "centre = centred.Centre(task.x.mean(axis=0), task.x.std(axis=0))",
     what="rows are centred by their own moments, unpaid",
 )

@@ -29,6 +29,16 @@ def total(term: Callable[..., Any], *arrays: np.ndarray, batch: np.ndarray | Non
     return sum(map(block, range(rows, len(arrays[0] if batch is None else batch), rows)), block(0))
 
 
+def gram(z: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """sum of weight_n z_n z_n', (d, d), for rows z (n, d) and weights (n,) of at least 0."""
+
+    def part(z: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        root = z * np.sqrt(weight)[:, None]
+        return root.T @ root
+
+    return total(part, z, weight)
+
+
 def numbers(number: Callable[[np.ndarray], np.ndarray], x: np.ndarray, rows: int = ROWS) -> np.ndarray:
     """``number(x)``, (n,), computed block by block, for a function that treats every row of x (n, d) separately."""
     return np.concatenate([number(x[start : start + rows]) for start in range(0, max(len(x), 1), rows)])

@@ -6,9 +6,9 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.special import expit
 
+from methods._shared import row_blocks
 from methods._shared.frames import left_for
 from methods._shared.logistic_gaussian import centred
-from methods._shared.logistic_gaussian.posterior import gram
 from methods.contract import Diverged, Fit
 from models.bounded_logistic import LogisticPoint
 from models.task import Task
@@ -39,7 +39,7 @@ def minimise(z: np.ndarray, penalty: np.ndarray, tolerance: float, name: str) ->
         if float(np.linalg.norm(gradient)) <= tolerance:
             return theta
         try:
-            step = cho_solve(cho_factor(penalty + gram(z, r * (1.0 - r))), gradient)
+            step = cho_solve(cho_factor(penalty + row_blocks.gram(z, r * (1.0 - r))), gradient)
         except (LinAlgError, ValueError) as error:
             raise Diverged(f"{name}: no Newton step ({error}); raise the penalty") from error
         here, decrement, size = value(theta), float(gradient @ step), 1.0
@@ -89,10 +89,11 @@ def output_perturbation(task: Task, settings, budget: Budget, *, name: str, rela
     Raises Diverged if the minimiser is not found.
     """
     n, d = task.public.n, task.x.shape[1] + 1
-    centre = centred.bought(task, budget)
+    centre = centred.private_centre(task, budget)
     z, length = centre.rows(task), settings.norm_factor * centre.length
     # each row is clipped by itself, with a margin for rounding
-    z *= np.minimum(1.0, length * (1.0 - 1e-12) / np.linalg.norm(z, axis=1))[:, None]
+    norms = row_blocks.numbers(lambda rows: np.linalg.norm(rows, axis=1), z)
+    z *= np.minimum(1.0, length * (1.0 - 1e-12) / norms)[:, None]
     sigma = left_for(budget, _WHAT, relation, proof=_PROOF)
     ridge = settings.ridge_factor * (0.3 * n * length**4 * sigma**2 / (d * task.model.prior_sd**2)) ** (1.0 / 3.0)
     penalty = centre.prior(1.0 / task.model.prior_sd**2) + ridge * np.eye(d)

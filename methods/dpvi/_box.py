@@ -1,25 +1,27 @@
-"""DPVI and what is made from its trace, on rows in the unit box (``models.bounded``): settings by formula, readings.
+"""DPVI and the posteriors made from its trace, on inputs scaled to [-1, 1] (``models.bounded``).
 
-The numerics are those of ``methods.dpvi._noise_aware``; here are the numbers that it needs, each a function of public
-ones: rows n, inputs d, the prior, and the noise multiplier sigma that the budget leaves to the steps. Notation: kappa
-sampling rate, T steps, D coordinates of theta, C clip, s = :attr:`Guess.sd`. None was chosen on a data set of the
-suite: the constants were tried on synthetic rows in the box (n 1,400 to 44,000, d 4 to 100).
+"The box" in the names of this file is the set of such scaled rows. The numerics are those of
+``methods.dpvi._noise_aware``. This file computes the settings that they need from public numbers: rows n, inputs d, the
+prior, and the noise multiplier sigma that the budget leaves to the steps. The constants were tried on synthetic scaled
+rows (n 1,400 to 44,000, d 4 to 100), and on no data set of the suite.
+
+Notation: kappa sampling rate, T steps, K draws of theta per step, D coordinates of theta, C clip, s = :attr:`Guess.sd`.
+The variational parameters mu and rho give theta = mu + softplus(rho) e. The noise variance of the linear model is v.
 
 ========================  =============================================================================================
-start                     mu: 0, log(e^v - 1) at the prior's mean of v; rho: deviations s, what n rows of inputs that
-                          are spread evenly in the box would leave, with v at the prior's mean
-clip C                    norm of the gradient of such a row where the residual is one standard deviation, with v at the
-                          prior's 5 % quantile (linear), or 1/2 (logistic); up to 4 times that where the noise is small
-                          (:func:`widening`)
-``deviation_scale``       sqrt(K) / s of the weights, K draws a step: the gradient in rho is then about as long as that
-                          in mu
-step sizes                the published rule (noise alone moves a coordinate by v / sqrt(2 D) over the run), but at most
-                          what keeps descent stable where the noise is small (:func:`stable`)
+start                     mu: 0 for a weight, and log(e^v - 1) with v at its prior's mean. rho: posterior deviations s
+                          for n rows of inputs that are uniform on [-1, 1], with v at its prior's mean
+clip C                    norm of the gradient of such a row. Its residual is one standard deviation, with v at its
+                          prior's 5 % quantile (linear), or 1/2 (logistic). C is up to 4 times that if the noise is
+                          small (:func:`widening`)
+``deviation_scale``       sqrt(K) / s, with s of a weight. The gradient in rho is then about as long as that in mu
+step sizes                the published rule: noise alone moves a coordinate by v_step / sqrt(2 D) over the run. They
+                          are at most what keeps the descent stable if the noise is small (:func:`stable`)
 ========================  =============================================================================================
 
-Against the published program the last rule is new: without it a step is infinite where the noise is 0. In the linear
-model the curvature in a weight is that of the inputs over v, so that the stable step is proportional to v as it stands:
-it is set anew every ``BLOCK`` steps from the released iterate, which is post-processing.
+The authors' code has no such upper bound, so its steps become infinite as the noise goes to 0. In the linear model the
+curvature in a weight is that of the inputs divided by v, so the stable step is proportional to the current v. It is
+therefore recomputed every ``BLOCK`` steps from the released iterate, which is post-processing.
 """
 
 from __future__ import annotations
@@ -45,9 +47,9 @@ from privacy.ledger import Relation
 
 #: mean square of an input that is spread evenly on [-1, 1].
 SPREAD = 1.0 / 3.0
-#: the smallest noise variance that clip and step size reckon with: this quantile of its prior.
+#: quantile of the prior of the noise variance; the clip assumes this noise variance.
 LOW = 0.05
-#: steps between two looks at v.
+#: steps between two updates of the largest step sizes from the current v.
 BLOCK = 20
 LEAKS = (
     Leak(
@@ -55,7 +57,7 @@ LEAKS = (
         "the number of rows scales prior and entropy exactly and is treated as public under add/remove",
     ),
 )
-#: settings worth trying, the first the default: the same for every method of this family.
+#: settings to try, for every method of this file; the first is the default.
 GRID: tuple[dict, ...] = (
     {},
     {"location_step": 0.5},
@@ -68,12 +70,15 @@ GRID: tuple[dict, ...] = (
 
 @dataclass(frozen=True)
 class StepSettings:
-    """What a noisy descent in the box is told; None: by the formula of this module. Raises ValueError out of range."""
+    """Settings of a noisy descent on scaled rows. None means the formula of this module.
+
+    Raises ValueError for a value out of range.
+    """
 
     steps: int = 4000  # T, noisy gradient steps
     sampling_rate: float | None = None  # kappa, chance of a row to be in a batch; None: min(0.1, 1500 / n), for time
-    clip: float = 1.0  # in units of the formula of C
-    #: v of mu: the privacy noise alone moves a coordinate by v / sqrt(2 D) (standard deviation) over the whole run.
+    clip: float = 1.0  # factor of C as the formula gives it
+    #: v_step of mu: the privacy noise alone moves a coordinate by v_step / sqrt(2 D) (standard deviation) over the run.
     location_step: float = SQRT2
     burn_in: float = 0.5  # part of the steps that the kept trace leaves out
 
@@ -92,10 +97,10 @@ class StepSettings:
 
 @dataclass(frozen=True)
 class TraceSettings(StepSettings):
-    """Of DPVI and the readings of its trace."""
+    """Settings of DPVI on scaled rows, and of the methods that post-process its trace."""
 
     draws: int = 4  # K, draws of theta per step, shared by all rows
-    deviation_step: float = SQRT2  # v of rho: the same for the deviations
+    deviation_step: float = SQRT2  # v_step of rho, as ``location_step`` is that of mu
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -105,12 +110,12 @@ class TraceSettings(StepSettings):
 
 @dataclass(frozen=True)
 class BoxNoiseAwareSettings(TraceSettings):
-    """And the priors of the noise-aware model."""
+    """Settings of DPVI on scaled rows, with the priors of the noise-aware model."""
 
     optimum_sd: float = 1.0  # tau, prior standard deviation of phi* about the mean of the trace (as published)
     slope_widening: float = 1.0  # prior standard deviation of A over its standard error (as published)
-    #: prior standard deviation of s, with s^2 the variance that the batches add to a gradient; None: C sqrt(kappa n),
-    #: what a batch of clipped rows can add at most (published: 1, for gradients of size 1)
+    #: prior standard deviation of s, with s^2 the variance that the batches add to a gradient. None: C sqrt(kappa n),
+    #: the most that a batch of clipped rows can add. Published: 1, for gradients of size 1.
     noise_sd: float | None = None
 
     def __post_init__(self) -> None:
@@ -121,10 +126,11 @@ class BoxNoiseAwareSettings(TraceSettings):
 
 @dataclass(frozen=True)
 class Guess:
-    """What public numbers say about a posterior in the box; arrays (D,) over theta.
+    """A guess at the posterior given scaled rows, from public numbers only; arrays (D,) over theta.
 
-    ``mean``: where to start. ``sd``: deviations to start with. ``gradient``: norm of a row's gradient of -log p in
-    theta. ``curvature``: of one row's -log p, the largest eigenvalue of the weights' block standing for each of them.
+    ``mean`` and ``sd`` are the starting values of location and deviation. ``gradient`` is the norm of a row's gradient
+    of -log p in theta. ``curvature`` is that of one row's -log p. Every weight has the largest eigenvalue of the
+    weights' block.
     """
 
     mean: np.ndarray
@@ -134,7 +140,7 @@ class Guess:
 
 
 def guess(model, n: int, d: int) -> Guess:
-    """Of a linear or logistic regression (inner model) with n rows of d inputs."""
+    """The guess for a linear or logistic regression (the model on the scaled rows) with n rows of d inputs."""
     size = 1.0 + d * SPREAD  # mean squared norm of [x, 1]
     squares = np.append(np.full(d, SPREAD), 1.0)
     if model.kind == "logistic_regression_normal_prior":
@@ -148,7 +154,7 @@ def guess(model, n: int, d: int) -> Guess:
 
 @lru_cache(maxsize=8)
 def noise_levels(shape: float, scale: float) -> tuple[float, float]:
-    """Mean (mode where there is none) and ``LOW`` quantile of the inverse-gamma prior of the noise variance."""
+    """Mean and ``LOW`` quantile of the inverse-gamma prior of the noise variance; its mode if it has no mean."""
     from scipy.stats import invgamma
 
     mean = scale / (shape - 1.0) if shape > 1.0 else scale / (shape + 1.0)
@@ -156,21 +162,22 @@ def noise_levels(shape: float, scale: float) -> tuple[float, float]:
 
 
 def widening(sigma: float, n: int, sampling_rate: float, steps: int) -> float:
-    """Factor of the clip in [1, 4]: 0.05 / (u sqrt(n)), u = sigma / (kappa n sqrt(T)).
+    """Factor by which the clip is widened, in [1, 4].
 
-    The noise moves the mean iterate by about u C over the curvature of one row, a posterior deviation is 1 / sqrt(n
-    curvature): the wider clip takes bias away (clipped residuals make v small) while the noise stays below that.
+    It is 0.05 / (u sqrt(n)) with u = sigma / (kappa n sqrt(T)), held in that range. The noise moves the mean iterate by
+    about u C over the curvature of one row. A posterior deviation is 1 / sqrt(n curvature). A wider clip reduces the
+    bias, because clipped residuals make v too small, while the noise stays below a posterior deviation.
     """
     return float(np.clip(0.05 * sampling_rate * math.sqrt(n * steps) / sigma, 1.0, 4.0))
 
 
 def clip_of(s: StepSettings, model, n: int, d: int, sigma: float) -> float:
-    """C, Euclidean norm of a row's gradient, for n rows of d inputs."""
+    """The clip C, a Euclidean norm of a row's gradient, for n rows of d inputs."""
     return s.clip * guess(model, n, d).gradient * widening(sigma, n, s.rate(n), s.steps)
 
 
 def plan(s: TraceSettings, model, n: int, d: int, sigma: float) -> DPVISettings:
-    """The engine's settings from those of the box, for n rows of d inputs."""
+    """The settings of ``methods.dpvi._noise_aware`` for n scaled rows of d inputs."""
     q = guess(model, n, d)
     return DPVISettings(
         steps=s.steps,
@@ -187,11 +194,13 @@ def plan(s: TraceSettings, model, n: int, d: int, sigma: float) -> DPVISettings:
 
 
 def stable(model, n: int, d: int, phi: np.ndarray, sampling_rate: float, steps: int) -> np.ndarray:
-    """(2 D,), the largest step sizes at phi (2 D,).
+    """The largest step sizes (2 D,) at phi (2 D,).
 
-    mu: step size times the curvature of a batch is 1 for inputs that are all alike (the eigenvalue of the weights'
-    block is then its trace), with v as phi has it, and 1/4 for log v, where the curvature is n / 2. rho: its curvature
-    is 2 kappa at the optimum, and the gradient in mu kicks it while mu is on its way; 20 time constants over the run.
+    For a weight's mu, the step size times the curvature of a batch is 1 if all inputs are alike, with v as phi has it.
+    The largest eigenvalue of the weights' block is then its trace. For log v, where the curvature of all rows is n / 2,
+    the product is 1/4.
+    For rho, the curvature is 2 kappa at the optimum, and the gradient in mu disturbs rho until mu has converged. The
+    largest step gives 20 time constants over the run.
     """
     size, dimension = 1.0 + d * SPREAD, len(phi) // 2
     if model.kind == "logistic_regression_normal_prior":
@@ -204,11 +213,15 @@ def stable(model, n: int, d: int, phi: np.ndarray, sampling_rate: float, steps: 
 
 
 def scaled_plan(s: DPVISettings, model, n: int, d: int, sigma: float):
-    """The engine's plan (``training.Plan``), with log v of the linear model in a unit of its own.
+    """The plan (``training.Plan``) with a gradient scale of its own for log v of the linear model.
 
-    A row's gradient there is about 1, where that in the weights is about C: both scales of log v get the factor
-    max(1, gradient / 16 / widening^2), which takes noise away where there is much of it, at the price that more rows
-    are clipped for their residual alone. d: coordinates of theta.
+    A row's gradient in log v is about 1, and that in the weights is about C. So both scales of log v, in mu and in rho,
+    get this factor:
+
+        max(1, gradient / 16 / widening^2)
+
+    It reduces the noise in log v if there is much noise. In return more rows are clipped because of their residual
+    alone. ``d``: coordinates of theta.
     """
     from methods.dpvi._noise_aware import training
 
@@ -222,10 +235,11 @@ def scaled_plan(s: DPVISettings, model, n: int, d: int, sigma: float):
 
 
 def run(task: Task, settings: TraceSettings, budget: Budget, rng: np.random.Generator, relation: Relation) -> Fit:
-    """One run of DPVI on rows in the box; the budget states the noise multiplier of the steps (``Budget.stating``).
+    """One run of DPVI on scaled rows, with the noise multiplier that the budget states (``Budget.stating``).
 
-    As ``training.run`` but for the bound on the step sizes and the unit of log v. The posterior is a
-    ``TracePosterior``. Raises ValueError for rows that do not fit, Diverged where a parameter is not finite.
+    It is ``training.run`` with a bound on the step sizes and a gradient scale for log v. The posterior is a
+    ``TracePosterior``. Raises ValueError for rows that do not suit the likelihood, and Diverged if a parameter is not
+    finite.
     """
     from methods.dpvi._noise_aware import kernels, training
     from privacy.normal import NormalStream
@@ -264,12 +278,15 @@ def run(task: Task, settings: TraceSettings, budget: Budget, rng: np.random.Gene
     return Fit(found, budget.ledger, told)
 
 
-#: where it is tried beside its counterpart: noise of full batches is calibrated without a search
+#: settings for the comparison with the non-private limit: the noise of full batches is calibrated without a search
 FULL_BATCHES = {"sampling_rate": 1.0}
 
 
 class InBox(Together, InFrame):
-    """A noisy descent in the box that gets what the frame has left of the budget. A subclass gives :meth:`descend`."""
+    """A noisy descent on scaled rows, with the budget that the private scaling has left (``InFrame``).
+
+    A subclass defines :meth:`descend`.
+    """
 
     privacy = Relation.ADD_REMOVE
     constants = (Constants.FORMULA, Constants.DEVELOPED)
@@ -278,42 +295,45 @@ class InBox(Together, InFrame):
     grid: ClassVar[tuple[dict, ...]] = GRID
 
     def prepare(self, task: Task, settings: StepSettings) -> None:
-        """Compile on two made-up rows of the task's shape."""
+        """Compile the loops on two synthetic rows of the task's shape."""
         from methods.dpvi._noise_aware.training import compile_kernels
 
         compile_kernels(replace(task, model=task.model.inner), settings, self.descend)
 
     def fit_unit(self, task: Task, settings: StepSettings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Calibrate the noise of the steps to what is left, and run. Raises what the run raises."""
+        """Calibrate the noise of the steps to what is left of the budget, and run. Raises what the run raises."""
         rate = settings.rate(task.public.n)
         sigma = left_for(budget, self.name, self.privacy, sampling_rate=rate, steps=settings.steps)
         return self.descend(task, settings, budget.stating(sigma), rng)
 
     @abc.abstractmethod
     def descend(self, task: Task, settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Rows in the box; the budget states the noise multiplier."""
+        """Fit the scaled rows of ``task``. The budget states the noise multiplier."""
 
 
 class BoxReading(InBox):
-    """A method that reads the trace of a DPVI run in the box: one run serves all of them (``workflow.worker``).
+    """A method that post-processes the trace of a DPVI run on scaled rows.
 
-    A subclass names its ``reading`` (``models.noise_aware.READINGS``). All draw their random numbers as ``run_of``
-    does.
+    One run serves all such methods (``workflow.worker``), which use the random numbers of the method ``run_of``. A
+    subclass sets ``reading``, the name of its post-processing (``models.noise_aware.READINGS``).
     """
 
     run_of: ClassVar[str] = "dpvi"
     reading: ClassVar[str]
 
     def descend(self, task: Task, settings: TraceSettings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """:func:`run`."""
+        """Fit the scaled rows by :func:`run`."""
         return run(task, settings, budget, rng, self.privacy)
 
     def fit(self, task: Task, settings: TraceSettings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Frame, run, read. The budget states epsilon and delta, or a noise multiplier."""
+        """Scale the rows, run DPVI and post-process its trace.
+
+        The budget states epsilon and delta, or a noise multiplier.
+        """
         return self.read(super().fit(task, settings, budget, rng), settings, rng)
 
     def read(self, run: Fit, settings: TraceSettings, rng: np.random.Generator) -> Fit:
-        """The posterior of this method from a framed run of any method of ``run_of``; spends no budget."""
+        """The posterior of this method from a run on scaled rows of any method of ``run_of``; spends no budget."""
         changes = {}
         if isinstance(settings, BoxNoiseAwareSettings):
             told, noise = run.diagnostics, settings.noise_sd

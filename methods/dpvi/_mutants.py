@@ -13,7 +13,7 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {}
 
 
 def _unclipped(home: str, via: tuple[str, ...]) -> Mutant:
-    """The mutant of an adapter whose steps are made in ``home``."""
+    """The mutant without clipping of an adapter whose steps are in ``home``."""
     return Mutant(
         "no clipping",
         r"(scale, )s\.clip(, s\.sampling_rate, key, t\b)",
@@ -25,9 +25,9 @@ def _unclipped(home: str, via: tuple[str, ...]) -> Mutant:
 
 
 def _noise_aware(home: str) -> tuple[tuple[Mutant, ...], tuple[Mutant, ...]]:
-    """Mutants of an adapter whose steps are made in ``home``: for simulated families, and for the two regressions."""
+    """Mutants of an adapter whose steps are in ``home``: for simulated families, and for the two regressions."""
     shared = f"{_NOISE_AWARE}.training"
-    # The readings of one run import the training in their base class.
+    # the methods that post-process one run import the training in their base class
     base = (f"{_NOISE_AWARE}.settings",) if home == shared else ()
     unclipped = _unclipped(home, base)
     clip = Mutant(

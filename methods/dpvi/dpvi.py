@@ -1,4 +1,4 @@
-"""Differentially private variational inference, read at the mean of its iterates."""
+"""Differentially private variational inference (DPVI), with the posterior at the mean of its iterates."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from methods.dpvi._noise_aware.settings import DPVISettings, Reading
 
 
 class DPVI(Reading):
-    """Mean-field variational inference by DP-SGD on the negative lower bound; the posterior is at the mean of the kept
-    iterates.
+    """Mean-field variational inference by DP-SGD on the negative lower bound.
 
-    The privacy noise in the iterates is ignored. The last iterate, the trace average and the noise-aware posteriors are
-    post-processing of the same run, and cost no further privacy.
+    The posterior is at the mean of the kept iterates and ignores the privacy noise in them. The last iterate, the trace
+    average and the noise-aware posteriors are post-processing of the same run, and cost no further privacy.
     """
 
     name = "dpvi"
@@ -23,14 +22,14 @@ class DPVI(Reading):
 
     @dataclass(frozen=True)
     class Settings(DPVISettings):
-        """As :class:`DPVISettings`."""
+        """The settings of :class:`DPVISettings`."""
 
 
-# DPVI, read at the mean of the kept iterates, on linear regression on inputs scaled to [-1, 1].
+# DPVI at the mean of the kept iterates, for linear regression on inputs scaled to [-1, 1].
 class DPVILinear(BoxReading):
     """Mean-field DP-SGD on columns scaled to [-1, 1]; the posterior is at the mean of the kept iterates.
 
-    Start, clip and step sizes follow by formulas from the numbers of rows and columns, the prior and the noise. None
+    Formulas give start, clip and step sizes from the numbers of rows and columns, the prior and the noise. None of them
     was chosen on a data set of the suite.
     """
 
@@ -42,14 +41,14 @@ class DPVILinear(BoxReading):
 
     @dataclass(frozen=True)
     class Settings(TraceSettings):
-        """As :class:`TraceSettings`."""
+        """The settings of :class:`TraceSettings`."""
 
 
-# DPVI, read at the mean of the kept iterates, on logistic regression on inputs scaled to [-1, 1].
+# DPVI at the mean of the kept iterates, for logistic regression on inputs scaled to [-1, 1].
 class DPVILogistic(BoxReading):
     """Mean-field DP-SGD on columns scaled to [-1, 1]; the posterior is at the mean of the kept iterates.
 
-    Start, clip and step sizes follow by formulas from the numbers of rows and columns, the prior and the noise. None
+    Formulas give start, clip and step sizes from the numbers of rows and columns, the prior and the noise. None of them
     was chosen on a data set of the suite.
     """
 
@@ -61,6 +60,6 @@ class DPVILogistic(BoxReading):
 
     @dataclass(frozen=True)
     class Settings(TraceSettings):
-        """As :class:`TraceSettings`; fewer steps, for time."""
+        """The settings of :class:`TraceSettings`, with fewer steps to save time."""
 
         steps: int = 2000  # T, noisy gradient steps (published: 10,000)

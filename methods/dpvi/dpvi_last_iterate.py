@@ -1,4 +1,4 @@
-"""DPVI read at its last iterate: the naive posterior, which takes the privacy noise for nothing."""
+"""DPVI with its last iterate as the posterior, which is the naive choice that ignores the privacy noise."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from methods.dpvi._noise_aware.settings import DPVISettings, Reading
 
 
 class DPVILastIterate(Reading):
-    """The last iterate of a DPVI run, taken as the posterior: a Gaussian with mean mu_T and standard deviation
-    softplus(rho_T).
+    """The last iterate of a DPVI run as the posterior, which ignores the privacy noise.
+
+    It is a Gaussian with mean mu_T and standard deviation softplus(rho_T).
     """
 
     name = "dpvi_last_iterate"
@@ -20,14 +21,14 @@ class DPVILastIterate(Reading):
 
     @dataclass(frozen=True)
     class Settings(DPVISettings):
-        """As :class:`DPVISettings`."""
+        """The settings of :class:`DPVISettings`."""
 
 
-# DPVI, read at its last iterate, on linear regression on inputs scaled to [-1, 1].
+# DPVI at its last iterate, for linear regression on inputs scaled to [-1, 1].
 class DPVILastIterateLinear(BoxReading):
     """Mean-field DP-SGD on columns scaled to [-1, 1]; the posterior is at the last iterate.
 
-    Start, clip and step sizes follow by formulas from the numbers of rows and columns, the prior and the noise. None
+    Formulas give start, clip and step sizes from the numbers of rows and columns, the prior and the noise. None of them
     was chosen on a data set of the suite.
     """
 
@@ -39,14 +40,14 @@ class DPVILastIterateLinear(BoxReading):
 
     @dataclass(frozen=True)
     class Settings(TraceSettings):
-        """As :class:`TraceSettings`."""
+        """The settings of :class:`TraceSettings`."""
 
 
-# DPVI, read at its last iterate, on logistic regression on inputs scaled to [-1, 1].
+# DPVI at its last iterate, for logistic regression on inputs scaled to [-1, 1].
 class DPVILastIterateLogistic(BoxReading):
     """Mean-field DP-SGD on columns scaled to [-1, 1]; the posterior is at the last iterate.
 
-    Start, clip and step sizes follow by formulas from the numbers of rows and columns, the prior and the noise. None
+    Formulas give start, clip and step sizes from the numbers of rows and columns, the prior and the noise. None of them
     was chosen on a data set of the suite.
     """
 
@@ -58,6 +59,6 @@ class DPVILastIterateLogistic(BoxReading):
 
     @dataclass(frozen=True)
     class Settings(TraceSettings):
-        """As :class:`TraceSettings`; fewer steps, for time."""
+        """The settings of :class:`TraceSettings`, with fewer steps to save time."""
 
         steps: int = 2000  # T, noisy gradient steps (published: 10,000)

@@ -1,4 +1,4 @@
-"""The free baseline of NA-DPVI: mean of the iterates, and their variance added to that of q."""
+"""The trace average of DPVI, a baseline of NA-DPVI that adds the variance of the iterates to that of q."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class DPVITraceAverage(Reading):
 
     @dataclass(frozen=True)
     class Settings(DPVISettings):
-        """As :class:`DPVISettings`."""
+        """The settings of :class:`DPVISettings`."""
 
 
-# DPVI with the variance of its iterates added, on linear regression on inputs scaled to [-1, 1].
+# DPVI with the variance of its iterates added, for linear regression on inputs scaled to [-1, 1].
 class DPVITraceAverageLinear(BoxReading):
-    """Mean-field DP-SGD on columns scaled to [-1, 1]; the variance of the kept iterates is added to the mean one.
+    """Mean-field DP-SGD on columns scaled to [-1, 1], with the variance of the kept iterates added.
 
-    Start, clip and step sizes follow by formulas from the numbers of rows and columns, the prior and the noise. None
+    Formulas give start, clip and step sizes from the numbers of rows and columns, the prior and the noise. None of them
     was chosen on a data set of the suite.
     """
 
@@ -41,14 +41,14 @@ class DPVITraceAverageLinear(BoxReading):
 
     @dataclass(frozen=True)
     class Settings(TraceSettings):
-        """As :class:`TraceSettings`."""
+        """The settings of :class:`TraceSettings`."""
 
 
-# DPVI with the variance of its iterates added, on logistic regression on inputs scaled to [-1, 1].
+# DPVI with the variance of its iterates added, for logistic regression on inputs scaled to [-1, 1].
 class DPVITraceAverageLogistic(BoxReading):
-    """Mean-field DP-SGD on columns scaled to [-1, 1]; the variance of the kept iterates is added to the mean one.
+    """Mean-field DP-SGD on columns scaled to [-1, 1], with the variance of the kept iterates added.
 
-    Start, clip and step sizes follow by formulas from the numbers of rows and columns, the prior and the noise. None
+    Formulas give start, clip and step sizes from the numbers of rows and columns, the prior and the noise. None of them
     was chosen on a data set of the suite.
     """
 
@@ -60,6 +60,6 @@ class DPVITraceAverageLogistic(BoxReading):
 
     @dataclass(frozen=True)
     class Settings(TraceSettings):
-        """As :class:`TraceSettings`; fewer steps, for time."""
+        """The settings of :class:`TraceSettings`, with fewer steps to save time."""
 
         steps: int = 2000  # T, noisy gradient steps (published: 10,000)

@@ -19,11 +19,11 @@ from privacy.ledger import Relation
 
 
 class DPVIM(Together, Method):
-    """DPVIm: the gradient of the deviations is made from the released gradient of the means, at no cost in privacy.
+    """DPVIm: the gradient of the deviations is computed from the released gradient of the means, at no cost in privacy.
 
-    NA-DPVI's own runs of DPVIm are not released, so its published row cannot be rebuilt. This is the method with the
-    settings stated here. They are those of NA-DPVI's convention (Poisson batches, sums, plain descent), or Adam as in
-    the original code. ``trace_variance`` is the noise-aware step: the variance of the kept means is added.
+    The settings of DPVIm in NA-DPVI's experiments are not public, so that published row cannot be rerun. The settings
+    here follow NA-DPVI's convention (Poisson batches, sums, plain descent), or use Adam as in the original code. With
+    ``trace_variance``, the noise-aware step, the variance of the kept means is added.
     """
 
     name = "dpvim"
@@ -36,7 +36,7 @@ class DPVIM(Together, Method):
 
     @dataclass(frozen=True)
     class Settings:
-        """Defaults: choices of this suite for beta-bernoulli, as no source states NA-DPVI's."""
+        """The settings of DPVIm. Defaults are choices of this suite for beta-bernoulli, as no source states them."""
 
         steps: int = 10_000  # T, noisy gradient steps (NA-DPVI)
         sampling_rate: float = 0.1  # kappa (NA-DPVI)
@@ -48,10 +48,10 @@ class DPVIM(Together, Method):
         adam_rate: float = 1e-3  # learning rate of adam (authors' code)
         start_location: tuple[float, ...] = (0.0,)  # mu before the first step
         start_deviation: tuple[float, ...] = (-4.0,)  # rho before the first step; the deviation is softplus(rho)
-        average_from: str = "fraction"  # "fraction": burn_in of the run is left out; "slope": authors' code's rule
+        average_from: str = "fraction"  # "fraction": leave out burn_in of the run; "slope": rule of the authors' code
         burn_in: float = 0.2  # part of the steps that the average leaves out
         trace_variance: bool = True  # add the variance of the kept iterates of mu
-        scaling_share: float = 0.1  # part of mu^2 for the moments, if the model's scaling is 'paid' (from the budget)
+        scaling_share: float = 0.1  # part of mu^2 for the moments, if scaling is 'paid' (estimated privately)
 
         def __post_init__(self) -> None:
             whole("dpvim", self, "steps")
@@ -68,22 +68,22 @@ class DPVIM(Together, Method):
         compile_kernels(task, settings, lambda *a: fit(*a, self.privacy))
 
     def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """The budget states a noise multiplier, or epsilon and delta."""
+        """Fit DPVIm. The budget states a noise multiplier, or epsilon and delta."""
         from methods.dpvi._noise_aware import aligned
 
         return aligned.fit(task, settings, budget, rng, self.privacy)
 
 
 class BoxAligned(InBox):
-    """DPVIm in the box: aligned gradients, with Adam as in its authors' program, and averaged iterates.
+    """DPVIm on scaled rows: aligned gradients, Adam as in the authors' code, and averaged iterates.
 
-    Adam, because it needs no curvature: where noise is the most of a gradient, its steps of v / sqrt(2 D T) are those
-    of the rule for DPVI; where there is little, it takes the unit of each coordinate from the gradients. The clip is
-    that of DPVI.
+    Adam is used because it needs no curvature. When noise is most of a gradient, its steps of v / sqrt(2 D T) are those
+    of the rule for DPVI. When there is little noise, it takes the unit of each coordinate from the gradients. The clip
+    is that of DPVI.
     """
 
     def descend(self, task: Task, settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """``methods.dpvi._noise_aware.aligned.fit``."""
+        """Fit the scaled rows by ``methods.dpvi._noise_aware.aligned.fit``."""
         from methods.dpvi._noise_aware import aligned
 
         s, n, inputs = settings, task.public.n, task.x.shape[1]
@@ -102,7 +102,7 @@ class BoxAligned(InBox):
         return aligned.fit(task, told, budget, rng, self.privacy)
 
 
-# DPVIm on linear regression on inputs scaled to [-1, 1].
+# DPVIm for linear regression on inputs scaled to [-1, 1].
 class DPVIMLinear(BoxAligned):
     """DPVIm on columns scaled to [-1, 1], with Adam as in the authors' code, at averaged iterates.
 
@@ -117,12 +117,12 @@ class DPVIMLinear(BoxAligned):
 
     @dataclass(frozen=True)
     class Settings(StepSettings):
-        """As :class:`StepSettings`."""
+        """The settings of :class:`StepSettings`."""
 
         trace_variance: bool = True  # add the variance of the kept iterates of mu
 
 
-# DPVIm on logistic regression on inputs scaled to [-1, 1].
+# DPVIm for logistic regression on inputs scaled to [-1, 1].
 class DPVIMLogistic(BoxAligned):
     """DPVIm on columns scaled to [-1, 1], with Adam as in the authors' code, at averaged iterates.
 
@@ -137,7 +137,7 @@ class DPVIMLogistic(BoxAligned):
 
     @dataclass(frozen=True)
     class Settings(StepSettings):
-        """As :class:`StepSettings`."""
+        """The settings of :class:`StepSettings`."""
 
         steps: int = 2000  # T, noisy gradient steps
         trace_variance: bool = True  # add the variance of the kept iterates of mu

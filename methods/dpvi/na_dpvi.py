@@ -1,4 +1,4 @@
-"""NA-DPVI by exact independent draws: DPVI, then the posterior of its optimum given the whole noisy trace."""
+"""NA-DPVI by exact independent draws: the posterior of DPVI's optimum given the whole noisy trace."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class NADPVI(Reading):
 
     @dataclass(frozen=True)
     class Settings(NoiseAwareSettings):
-        """As :class:`NoiseAwareSettings`."""
+        """The settings of :class:`NoiseAwareSettings`."""
 
 
-# NA-DPVI by exact draws on linear regression on inputs scaled to [-1, 1].
+# NA-DPVI by exact draws for linear regression on inputs scaled to [-1, 1].
 class NADPVILinear(BoxReading):
     """The noise-aware posterior of a DPVI run on columns scaled to [-1, 1], drawn exactly.
 
-    Start, clip and step sizes follow by formulas from the numbers of rows and columns, the prior and the noise. None
+    Formulas give start, clip and step sizes from the numbers of rows and columns, the prior and the noise. None of them
     was chosen on a data set of the suite.
     """
 
@@ -42,14 +42,14 @@ class NADPVILinear(BoxReading):
 
     @dataclass(frozen=True)
     class Settings(BoxNoiseAwareSettings):
-        """As :class:`BoxNoiseAwareSettings`."""
+        """The settings of :class:`BoxNoiseAwareSettings`."""
 
 
-# NA-DPVI by exact draws on logistic regression on inputs scaled to [-1, 1].
+# NA-DPVI by exact draws for logistic regression on inputs scaled to [-1, 1].
 class NADPVILogistic(BoxReading):
     """The noise-aware posterior of a DPVI run on columns scaled to [-1, 1], drawn exactly.
 
-    Start, clip and step sizes follow by formulas from the numbers of rows and columns, the prior and the noise. None
+    Formulas give start, clip and step sizes from the numbers of rows and columns, the prior and the noise. None of them
     was chosen on a data set of the suite.
     """
 
@@ -58,11 +58,11 @@ class NADPVILogistic(BoxReading):
     reference = NADPVI.reference
     models = ("bounded_logistic_regression",)
     reading = "noise_aware"
-    # its posterior counts the noise, but not that a run this short ends far from its optimum: z has root mean square 2
+    # the posterior models the noise, but not that so short a run ends far from its optimum: z has root mean square 2
     noise_aware = False
 
     @dataclass(frozen=True)
     class Settings(BoxNoiseAwareSettings):
-        """As :class:`BoxNoiseAwareSettings`; fewer steps, for time."""
+        """The settings of :class:`BoxNoiseAwareSettings`, with fewer steps to save time."""
 
         steps: int = 2000  # T, noisy gradient steps (published: 10,000)

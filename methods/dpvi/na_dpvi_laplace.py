@@ -15,8 +15,8 @@ class NADPVILaplace(Reading):
     """The noise-aware posterior of NA-DPVI by a Laplace approximation of the optimum.
 
     Each theta_j is normal around the mode mu*_j, with variance softplus(rho*_j)^2 plus the variance of mu*_j. The
-    uncertainty of rho* is dropped. The mode is found on nested grids. The authors run Adam with learning rate 1 for
-    100,000 steps, which does not stop exactly there.
+    uncertainty of rho* is ignored. The mode is found on nested grids. The authors run Adam with learning rate 1 for
+    100,000 steps, which does not end exactly at the mode.
     """
 
     name = "na_dpvi_laplace"
@@ -27,21 +27,21 @@ class NADPVILaplace(Reading):
 
     @dataclass(frozen=True)
     class Settings(NoiseAwareSettings):
-        """As :class:`NoiseAwareSettings`, and one quirk of the authors' code."""
+        """The settings of :class:`NoiseAwareSettings`, and one quirk of the authors' code."""
 
-        extra_term: bool = True  # adds log sigmoid(a) once a step to the log density, as published; False: the model's
+        extra_term: bool = True  # add log sigmoid(a) once per step to the log density, as published; False: the model's
 
     def read(self, run: Fit, settings: Settings, rng: np.random.Generator) -> Fit:
-        """As :meth:`Reading.read`, with the quirk where the settings ask for it."""
+        """Post-process the run as :meth:`Reading.read`, with the quirk of the authors' code if set."""
         fit = super().read(run, settings, rng)
         return replace(fit, posterior=replace(fit.posterior, extra_term=settings.extra_term))
 
 
-# NA-DPVI by its Laplace approximation on linear regression on inputs scaled to [-1, 1].
+# NA-DPVI by its Laplace approximation for linear regression on inputs scaled to [-1, 1].
 class NADPVILaplaceLinear(BoxReading):
     """The noise-aware posterior of a DPVI run on columns scaled to [-1, 1], by a Laplace approximation of its optimum.
 
-    Start, clip and step sizes follow by formulas from the numbers of rows and columns, the prior and the noise. None
+    Formulas give start, clip and step sizes from the numbers of rows and columns, the prior and the noise. None of them
     was chosen on a data set of the suite.
     """
 
@@ -54,22 +54,22 @@ class NADPVILaplaceLinear(BoxReading):
 
     @dataclass(frozen=True)
     class Settings(BoxNoiseAwareSettings):
-        """As :class:`BoxNoiseAwareSettings`, and one quirk of the authors' code."""
+        """The settings of :class:`BoxNoiseAwareSettings`, and one quirk of the authors' code."""
 
-        extra_term: bool = True  # adds log sigmoid(a) once a step to the log density, as published
+        extra_term: bool = True  # add log sigmoid(a) once per step to the log density, as published
 
     def read(self, run: Fit, settings: Settings, rng: np.random.Generator) -> Fit:
-        """As :meth:`BoxReading.read`, with the quirk where the settings ask for it."""
+        """Post-process the run as :meth:`BoxReading.read`, with the quirk of the authors' code if set."""
         fit = super().read(run, settings, rng)
         inner = replace(fit.posterior.posterior, extra_term=settings.extra_term)
         return replace(fit, posterior=replace(fit.posterior, posterior=inner))
 
 
-# NA-DPVI by its Laplace approximation on logistic regression on inputs scaled to [-1, 1].
+# NA-DPVI by its Laplace approximation for logistic regression on inputs scaled to [-1, 1].
 class NADPVILaplaceLogistic(BoxReading):
     """The noise-aware posterior of a DPVI run on columns scaled to [-1, 1], by a Laplace approximation of its optimum.
 
-    Start, clip and step sizes follow by formulas from the numbers of rows and columns, the prior and the noise. None
+    Formulas give start, clip and step sizes from the numbers of rows and columns, the prior and the noise. None of them
     was chosen on a data set of the suite.
     """
 
@@ -78,17 +78,17 @@ class NADPVILaplaceLogistic(BoxReading):
     reference = NADPVILaplace.reference
     models = ("bounded_logistic_regression",)
     reading = "laplace"
-    noise_aware = False  # as NADPVILogistic; z has root mean square 4
+    noise_aware = False  # for the reason at NADPVILogistic; here z has root mean square 4
 
     @dataclass(frozen=True)
     class Settings(BoxNoiseAwareSettings):
-        """As :class:`BoxNoiseAwareSettings`, and one quirk of the authors' code; fewer steps, for time."""
+        """The settings of :class:`BoxNoiseAwareSettings` with fewer steps, and one quirk of the authors' code."""
 
         steps: int = 2000  # T, noisy gradient steps (published: 10,000)
-        extra_term: bool = True  # adds log sigmoid(a) once a step to the log density, as published
+        extra_term: bool = True  # add log sigmoid(a) once per step to the log density, as published
 
     def read(self, run: Fit, settings: Settings, rng: np.random.Generator) -> Fit:
-        """As :meth:`BoxReading.read`, with the quirk where the settings ask for it."""
+        """Post-process the run as :meth:`BoxReading.read`, with the quirk of the authors' code if set."""
         fit = super().read(run, settings, rng)
         inner = replace(fit.posterior.posterior, extra_term=settings.extra_term)
         return replace(fit, posterior=replace(fit.posterior, posterior=inner))

@@ -1,4 +1,4 @@
-"""NA-DPVI by the No-U-Turn sampler on the collapsed density: the cross-check of the exact draws."""
+"""NA-DPVI by the No-U-Turn sampler on the collapsed density, as a cross-check of the exact draws."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from models.task import Task
 
 
 class NADPVINUTS(Reading):
-    """The noise-aware posterior of NA-DPVI by the No-U-Turn sampler, as the authors draw it: a check of ``na_dpvi``.
+    """The noise-aware posterior of NA-DPVI by the No-U-Turn sampler, as the authors draw it.
 
-    The diagnostics are R-hat, the effective sample size and the agreement with the exact samples.
+    It is a check of ``na_dpvi``. The diagnostics are R-hat, the effective sample size and the agreement with the exact
+    distribution.
     """
 
     name = "na_dpvi_nuts"
@@ -27,14 +28,14 @@ class NADPVINUTS(Reading):
 
     @dataclass(frozen=True)
     class Settings(NoiseAwareSettings):
-        """As :class:`NoiseAwareSettings`, and those of the sampler; chains run one after the other."""
+        """The settings of :class:`NoiseAwareSettings` and of the sampler, whose chains run one after the other."""
 
-        num_warmup: int = 1000  # steps per chain to adapt step size and mass matrix, thrown away (authors' code)
+        num_warmup: int = 1000  # steps per chain to adapt step size and mass matrix, discarded (authors' code)
         num_samples: int = 4000  # draws per chain after that (authors' code)
-        chains: int = 2  # independent chains; R-hat needs 2 or more (the authors' program runs 1)
+        chains: int = 2  # independent chains; R-hat needs 2 or more (the authors' code runs 1)
         max_tree_depth: int = 10  # at most 2^this leapfrog steps per draw (NumPyro's default)
-        target_accept: float = 0.8  # mean acceptance probability aimed at (NumPyro's default)
-        stored_draws: int = 1000  # most draws of phi* stored, evenly spaced over all chains (size of the posterior)
+        target_accept: float = 0.8  # target of the mean acceptance probability (NumPyro's default)
+        stored_draws: int = 1000  # largest number of stored draws of phi*, evenly spaced over all chains
 
         def __post_init__(self) -> None:
             super().__post_init__()
@@ -48,7 +49,7 @@ class NADPVINUTS(Reading):
         super().prepare(task, settings)
 
     def read(self, run: Fit, settings: Settings, rng: np.random.Generator) -> Fit:
-        """As :meth:`Reading.read`, then the sampler."""
+        """Post-process the run as :meth:`Reading.read`, then sample."""
         from methods.dpvi._noise_aware import sampling
 
         fit = super().read(run, settings, rng)

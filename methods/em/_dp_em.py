@@ -1,9 +1,9 @@
-"""DP-EM as its authors released it (Park, Foulds, Chaudhuri & Welling 2017): composition, released statistics, noise.
+"""The authors' code of DP-EM (Park, Foulds, Chaudhuri & Welling 2017): composition, released statistics and noise.
 
-Names of the releases as in the authors' code: LLG adds Laplace noise to weights and means and Gaussian noise to
-covariances, GGG Gaussian noise to all three. Rows have norm at most 1; neighbours differ in one replaced row. The
-sensitivities here are those that the authors' code DECLARES. They are not all bounds: :func:`sensitivity_replay`
-measures them.
+The releases have the names of the authors' code. LLG adds Laplace noise to weights and means, and Gaussian noise to
+covariances. GGG adds Gaussian noise to all three. Rows have norm at most 1, and neighbours differ in one replaced row.
+The sensitivities here are those that the authors' code DECLARES. Not all of them are bounds, and
+:func:`sensitivity_replay` compares them with measured changes.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ COMPOSITIONS = ("linear", "advanced", "zcdp", "moments")
 #: the authors' grid of eps' for the moments accountant, and its largest moment
 GRID = (0.001, 0.999, 200)
 LARGEST_MOMENT = 100
-#: a count of at most 1 becomes 1.01 wherever it is used (authors' code)
+#: a count of at most the first number is replaced by the second wherever it is used (authors' code)
 SMALLEST_COUNT, COUNT_REPLACEMENT = 1.0, 1.01
 EIGENVALUE_FLOOR = 1e-3
 
 
 class PerRelease(NamedTuple):
-    """``epsilon``: eps' of each of the J (2 K + 1) releases. ``delta``: delta_i of a Gaussian one.
+    """The privacy parameters of one of the J (2 K + 1) releases: ``epsilon`` = eps', and ``delta`` = delta_i.
 
-    A Gaussian release gets the noise sd ``sqrt(2 ln(1.25 / delta)) / epsilon`` x sensitivity, a Laplace one the scale
-    sensitivity / ``epsilon``.
+    Only a Gaussian release has a delta. Its noise has standard deviation sqrt(2 ln(1.25 / delta)) / epsilon times the
+    sensitivity. A Laplace release has the noise scale sensitivity / epsilon.
     """
 
     epsilon: float
@@ -40,7 +40,7 @@ class PerRelease(NamedTuple):
 
     @property
     def noise_multiplier(self) -> float:
-        """z, Gaussian noise standard deviation over sensitivity."""
+        """z, the standard deviation of Gaussian noise over the sensitivity."""
         return math.sqrt(2.0 * math.log(1.25 / self.delta)) / self.epsilon
 
 
@@ -54,29 +54,33 @@ def per_release_epsilon(
     delta_i: float = 1e-6,
     as_authors: bool = True,
 ) -> PerRelease:
-    """eps' of every release, so that J = ``iterations`` M-steps of 2 K + 1 releases cost (epsilon, delta) in all.
+    """The privacy parameters of each release, such that all M-steps together cost (epsilon, delta).
 
-    With ``as_authors`` the authors' formulas with their slips:
+    There are J = ``iterations`` M-steps of 2 K + 1 releases. With ``as_authors``, the formulas are those of the
+    authors' code with its slips:
 
-    - linear, advanced: GGG counts J (K + 1) Gaussian releases towards delta, there are J (2 K + 1);
-    - zcdp: LLG leaves the J K covariances out; GGG counts one Gaussian group of J K as if it were pure eps'-DP; eps' is
-      searched in [0, 1];
-    - moments: eps' is the last point of a grid of 200 in [0.001, 0.999] before the first at which no moment 1..100
-      meets the constraint. Where all do, the authors' index is empty; the last point, 0.999, is taken here. Where not
-      even the first does, LLG takes it all the same and GGG stops.
+    - linear, advanced: GGG counts J (K + 1) Gaussian releases towards delta, although there are J (2 K + 1).
+    - zcdp: LLG leaves out the J K covariances. GGG counts one Gaussian group of J K as if it were pure eps'-DP. eps' is
+      searched in [0, 1].
+    - moments: eps' is taken from a grid of 200 points in [0.001, 0.999]. It is the last point before the first one at
+      which no moment 1..100 meets the constraint. If all points meet it, the authors' index is empty, and this function
+      takes the last point, 0.999. If not even the first point meets it, LLG takes that point nevertheless, and GGG
+      stops.
 
-    Otherwise the consistent ones: all releases counted, no cap, moments 1 to 10,000 without a grid.
+    Otherwise the formulas are consistent: they count all releases, have no cap, and use moments 1 to 10,000 without a
+    grid.
 
     Parameters
     ----------
     epsilon, delta : the total budget; delta < 1.
     components, iterations : K, J.
-    release : "LLG" or "GGG"; composition : "linear", "advanced", "zcdp" or "moments".
-    delta_i : delta of one Gaussian release (the authors' code: 1e-6). With "linear" it follows from delta.
+    release : "LLG" or "GGG".
+    composition : "linear", "advanced", "zcdp" or "moments".
+    delta_i : delta of one Gaussian release (authors' code: 1e-6). With "linear" it follows from delta.
 
     Raises
     ------
-    ValueError : an argument out of range, or a budget that is used up by delta_i or too small for the grid.
+    ValueError : for an argument out of range, or a budget that is used up by delta_i or too small for the grid.
     """
     if release not in RELEASES:
         raise ValueError(f"release = {release!r}; give one of {', '.join(RELEASES)}")
@@ -133,7 +137,7 @@ def per_release_epsilon(
 
 
 def _advanced(epsilon: float, releases: int, delta: float) -> float:
-    """Root of n e (exp(e) - 1) + sqrt(2 n ln(1 / delta)) e = epsilon."""
+    """The root e of n e (exp(e) - 1) + sqrt(2 n ln(1 / delta)) e = epsilon."""
 
     def gap(value: float) -> float:
         return releases * value * math.expm1(value) + math.sqrt(2 * releases * math.log(1 / delta)) * value - epsilon
@@ -145,7 +149,7 @@ def _advanced(epsilon: float, releases: int, delta: float) -> float:
 
 
 def _rho_of_one(release: str, j: int, k: int, c2: float, as_authors: bool) -> float:
-    """rho of all releases at eps' = 1: eps'^2 / 2 for a pure one, eps'^2 / (2 c2) for a Gaussian one."""
+    """The rho of all releases at eps' = 1, with eps'^2 / 2 per pure and eps'^2 / (2 c2) per Gaussian release."""
     if release == "LLG":
         return j * (k + 1) / 2.0 + (0.0 if as_authors else j * k / (2.0 * c2))
     if as_authors:
@@ -156,7 +160,7 @@ def _rho_of_one(release: str, j: int, k: int, c2: float, as_authors: bool) -> fl
 def _moments_slack(
     value: float, lambdas: np.ndarray, epsilon: float, delta: float, total: int, gaussian: int, c2: float
 ) -> float:
-    """min over the moments of alpha(lambda) - lambda epsilon, minus ln delta; below 0: the constraint is met."""
+    """The minimum over moments of alpha(lambda) - lambda epsilon, minus ln delta. Below 0 the constraint is met."""
     alpha = gaussian * (lambdas**2 + lambdas) * value**2 / (2.0 * c2)
     laplace = total - gaussian
     if laplace:
@@ -172,7 +176,7 @@ def _moments_slack(
 
 # ------------------------------------------------------------------------------------------------ released statistics
 class Sensitivities(NamedTuple):
-    """Sensitivities that the authors' code declares: one of weights, one per component of means and covariances."""
+    """The sensitivities that the authors' code declares: of the weights, and per component of mean and covariance."""
 
     weights: float
     means: np.ndarray
@@ -180,7 +184,7 @@ class Sensitivities(NamedTuple):
 
 
 class Released(NamedTuple):
-    """Statistics of one M-step before the noise, with the declared sensitivities and the counts (K,) they rest on."""
+    """The statistics of one M-step before the noise, their declared sensitivities, and the counts (K,) behind them."""
 
     weights: np.ndarray
     means: np.ndarray
@@ -190,21 +194,24 @@ class Released(NamedTuple):
 
 
 def declared_sensitivities(n: int, counts: np.ndarray, d: int, release: str, prior: Prior) -> Sensitivities:
-    """The authors' sensitivities under replacement of one row of norm at most 1. Claims, not bounds:
+    """The sensitivities that the authors' code declares under replacement of one row of norm at most 1.
 
-    - weights: 2 / n, in L1 (LLG) and L2 (GGG). Holds.
-    - mean k: 2 / (w_k + kappa0) in L2 (GGG), times sqrt(d) in L1 (LLG). Its worst case is reached, but w_k is the count
-      of the data at hand: the smaller of the two neighbours' counts would be needed, and the scale itself tells w_k.
-    - covariance k: 1 / (w_k + nu0 + d + 2), Frobenius. Too small: the worst case is 4 / w_k (:func:`worst_case`).
+    They are claims, not bounds:
+
+    - weights: 2 / n, in L1 (LLG) and L2 (GGG). This holds.
+    - mean k: 2 / (w_k + kappa0) in L2 (GGG), times sqrt(d) in L1 (LLG). The worst case reaches it. But w_k is the count
+      in the given data, and the smaller count of the two neighbours would be needed. The noise scale also reveals w_k.
+    - covariance k: 1 / (w_k + nu0 + d + 2), in the Frobenius norm. This is too small, because the worst case is near
+      4 / w_k (:func:`worst_case`).
     """
     root = math.sqrt(d) if release == "LLG" else 1.0
     return Sensitivities(2.0 / n, 2.0 * root / (counts + prior.kappa0), 1.0 / (counts + 2 * d + 3))
 
 
 def statistics_of(x: np.ndarray, responsibilities: np.ndarray, n: int, release: str, prior: Prior) -> Released:
-    """Weights, means and covariances of the M-step before the noise; ``n``: the number of rows that is used.
+    """The weights, means and covariances of the M-step before the noise, for ``n`` rows.
 
-    The declared sensitivities are in :func:`declared_sensitivities`.
+    The declared sensitivities are those of :func:`declared_sensitivities`.
     """
     m = moments(x, responsibilities, SMALLEST_COUNT, COUNT_REPLACEMENT)
     p = map_m_step(m, prior)
@@ -215,14 +222,14 @@ def statistics_of(x: np.ndarray, responsibilities: np.ndarray, n: int, release: 
 def released_statistics(
     x: np.ndarray, parameters: MixtureParameters, release: str = "GGG", prior: Prior | None = None
 ) -> Released:
-    """The release of the M-step after ``parameters``, before the noise; x (n, d) with norms at most 1."""
+    """The statistics of the M-step after ``parameters``, before the noise, for rows x (n, d) of norm at most 1."""
     prior = prior or Prior()
     g, _ = e_step(x, parameters.weights, parameters.means, parameters.covariances)
     return statistics_of(x, g, len(x), release, prior)
 
 
 class Row(NamedTuple):
-    """Declared against measured change of one statistic between neighbours; ``component`` is -1 for the weights."""
+    """The declared and the measured change of one statistic between neighbours. ``component`` -1: the weights."""
 
     statistic: str
     component: int
@@ -238,10 +245,10 @@ def sensitivity_replay(
     release: str = "GGG",
     prior: Prior | None = None,
 ) -> list[Row]:
-    """Change of every statistic between x and ``neighbour`` given equal earlier outputs, over the one declared on x.
+    """The change of every statistic between x and ``neighbour``, compared with the sensitivity declared for x.
 
-    A ratio above 1 shows that the authors' code adds less noise than it charges for. Weights and means are measured in
-    L1 for LLG and in L2 for GGG, covariances in the Frobenius norm.
+    Earlier outputs are equal for both. A ratio above 1 shows that the authors' code adds less noise than it charges
+    for. Weights and means are measured in L1 for LLG and in L2 for GGG. Covariances are measured in the Frobenius norm.
     """
     a, b = (released_statistics(rows, parameters, release, prior) for rows in (x, neighbour))
     norm = 1 if release == "LLG" else 2
@@ -259,10 +266,10 @@ def sensitivity_replay(
 
 
 def worst_case(n: int, d: int) -> tuple[np.ndarray, np.ndarray]:
-    """n rows at a point u of norm 1, and the same with one of them moved to -u.
+    """The worst case of the sensitivities: n rows at a point u of norm 1, and the same with one row moved to -u.
 
-    With one component the mean moves by exactly 2 / (n + kappa0), the scatter by 4 - 4 / n, the covariance by nearly
-    4 / n: 3.6 to 4 times the declared sensitivity.
+    With one component the mean moves by exactly 2 / (n + kappa0), and the scatter by 4 - 4 / n. The covariance moves by
+    nearly 4 / n, which is 3.6 to 4 times the declared sensitivity.
     """
     x = np.zeros((n, d))
     x[:, 0] = 1.0
@@ -273,10 +280,10 @@ def worst_case(n: int, d: int) -> tuple[np.ndarray, np.ndarray]:
 
 # ----------------------------------------------------------------------------------------------------- post-processing
 def repaired_weights(noisy: np.ndarray, n: int, prior: Prior) -> np.ndarray:
-    """Clipped to [0, 1], normalised, times n plus dirichlet - 1, normalised again (the authors' code)."""
+    """The weights of the authors' code: clipped to [0, 1], normalised, times n plus dirichlet - 1, normalised again."""
     clipped = np.clip(noisy, 0.0, 1.0)
     total = clipped.sum()
-    # all weights at 0: the authors' code divides by 1 there, which leaves the prior
+    # if all weights are 0, the authors' code divides by 1, which leaves the prior
     counts = n * clipped / (total if total > 0 else 1.0) + prior.dirichlet - 1.0
     if not counts.sum() > 0:
         counts = np.ones_like(counts)
@@ -284,18 +291,18 @@ def repaired_weights(noisy: np.ndarray, n: int, prior: Prior) -> np.ndarray:
 
 
 def repaired_mean(noisy: np.ndarray) -> np.ndarray:
-    """A mean longer than 1 is scaled to the unit sphere (the authors' code)."""
+    """The mean of the authors' code, which is scaled to norm 1 if it is longer."""
     return noisy / max(1.0, float(np.linalg.norm(noisy)))
 
 
 def symmetric(upper: np.ndarray, d: int) -> np.ndarray:
-    """The symmetric (d, d) matrix whose upper triangle with the diagonal, row by row, is ``upper``."""
+    """The symmetric matrix (d, d) with the upper triangle ``upper``, diagonal included, row by row."""
     out = np.zeros((d, d))
     out[np.triu_indices(d)] = upper
     return out + np.triu(out, 1).T
 
 
 def repaired_covariance(noisy: np.ndarray, floor: float = EIGENVALUE_FLOOR) -> np.ndarray:
-    """Eigenvalues of the symmetric matrix below ``floor`` are set to it."""
+    """The symmetric matrix with each eigenvalue below ``floor`` set to ``floor``."""
     values, vectors = np.linalg.eigh(noisy)
     return (vectors * np.maximum(values, floor)) @ vectors.T

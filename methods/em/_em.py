@@ -19,10 +19,10 @@ from models.mixture_of_gaussians import MixtureParameters
 
 
 class Prior(NamedTuple):
-    """Normal-inverse-Wishart prior of every component (mean 0, nu0 = d + 1) and Dirichlet prior of the weights.
+    """The normal-inverse-Wishart prior of every component (mean 0, nu0 = d + 1) and Dirichlet prior of the weights.
 
-    ``kappa0``: pseudo-rows of the mean. ``scale``: S0 = scale x I, units of the rows squared. ``dirichlet``: every
-    concentration. Rows times squared units throughout.
+    ``kappa0`` is the number of pseudo-rows of the mean. S0 = ``scale`` x I has the unit of a scatter, which is the
+    number of rows times the squared unit of a row. ``dirichlet`` is the concentration of every weight.
     """
 
     kappa0: float = 1.01
@@ -31,7 +31,7 @@ class Prior(NamedTuple):
 
 
 class Moments(NamedTuple):
-    """Weighted moments of every component: ``counts`` (K,), ``means`` (K, d) and ``scatters`` (K, d, d).
+    """The weighted moments of every component: ``counts`` (K,), ``means`` (K, d) and ``scatters`` (K, d, d).
 
     A scatter is sum_i g_ik (x_i - mean_k)(x_i - mean_k)', not divided by the count.
     """
@@ -42,9 +42,10 @@ class Moments(NamedTuple):
 
 
 def e_step(x: np.ndarray, weights: np.ndarray, means: np.ndarray, covariances: np.ndarray) -> tuple[np.ndarray, float]:
-    """Responsibilities (n, K) and log-likelihood (nats) of the rows x (n, d).
+    """The responsibilities (n, K) and the log-likelihood, in nats, of the rows x (n, d).
 
-    Raises :class:`methods.contract.Diverged` where a covariance is not positive definite or a number is not finite.
+    Raises :class:`methods.contract.Diverged` if a covariance is not positive definite or the log-likelihood is not
+    finite.
     """
     n, d = x.shape
     joint = np.empty((len(weights), n))
@@ -56,7 +57,7 @@ def e_step(x: np.ndarray, weights: np.ndarray, means: np.ndarray, covariances: n
         z = solve_triangular(factor, (x - mean).T, lower=True, check_finite=False)
         log_det = 2.0 * float(np.log(np.diag(factor)).sum())
         joint[k] = -0.5 * (d * math.log(2 * math.pi) + log_det + np.einsum("dn,dn->n", z, z))
-    with np.errstate(divide="ignore"):  # a component of weight 0 has log-weight -inf, rightly
+    with np.errstate(divide="ignore"):  # -inf is the right log-weight of a component of weight 0
         joint += np.log(weights)[:, None]
     total = logsumexp(joint, axis=0)
     log_likelihood = float(total.sum())
@@ -66,10 +67,10 @@ def e_step(x: np.ndarray, weights: np.ndarray, means: np.ndarray, covariances: n
 
 
 def moments(x: np.ndarray, responsibilities: np.ndarray, smallest: float = 0.0, replacement: float = 0.0) -> Moments:
-    """Counts, weighted means and scatters of the rows x (n, d).
+    """The counts, weighted means and scatters of the rows x (n, d).
 
-    A count of at most ``smallest`` becomes ``replacement`` wherever it is used, also as the divisor of the mean (the
-    authors' code of Park et al.: 1 and 1.01).
+    A count of at most ``smallest`` becomes ``replacement`` wherever it is used, also as the divisor of the mean. In the
+    authors' code of Park et al. these are 1 and 1.01.
     """
     counts = responsibilities.sum(axis=0)
     counts = np.where(counts <= smallest, replacement, counts)
@@ -83,10 +84,15 @@ def moments(x: np.ndarray, responsibilities: np.ndarray, smallest: float = 0.0, 
 
 
 def map_m_step(m: Moments, prior: Prior | None) -> MixtureParameters:
-    """Mode of the complete-data posterior; the maximum-likelihood step where ``prior`` is None.
+    """The mode of the complete-data posterior, or the maximum-likelihood step if ``prior`` is None.
 
-    mu_k = w_k xbar_k / (w_k + kappa0);  Sigma_k = (S0 + S_k + kappa0 w_k / (kappa0 + w_k) xbar_k xbar_k') /
-    (nu0 + w_k + d + 2) with nu0 = d + 1;  pi proportional to w_k + dirichlet - 1.
+    With nu0 = d + 1 and counts w_k, the mode is
+
+        mu_k = w_k xbar_k / (w_k + kappa0),
+        Sigma_k = (S0 + S_k + kappa0 w_k / (kappa0 + w_k) xbar_k xbar_k') / (nu0 + w_k + d + 2),
+        pi_k proportional to w_k + dirichlet - 1.
+
+    Raises :class:`methods.contract.Diverged` for a component without rows if there is no prior.
     """
     d = m.means.shape[1]
     w = m.counts
@@ -103,10 +109,10 @@ def map_m_step(m: Moments, prior: Prior | None) -> MixtureParameters:
 
 
 def log_prior(p: MixtureParameters, prior: Prior | None) -> float:
-    """The term that the authors' code adds to the log-likelihood that it reports and stops by; nats.
+    """The log prior, in nats, that the authors' code adds to the log-likelihood by which it stops.
 
-    Normal-inverse-Wishart log-density of every component, N(mu_k; 0, Sigma_k / kappa0) IW(Sigma_k; S0, nu0), plus
-    (dirichlet - 1) sum log pi_k (without its constant). 0 without a prior.
+    It is the sum of the normal-inverse-Wishart log-densities of all components, log N(mu_k; 0, Sigma_k / kappa0) +
+    log IW(Sigma_k; S0, nu0), plus (dirichlet - 1) sum log pi_k without its constant. It is 0 if there is no prior.
     """
     if prior is None:
         return 0.0
@@ -124,9 +130,10 @@ def log_prior(p: MixtureParameters, prior: Prior | None) -> float:
 
 
 def initial(d: int, components: int, rng: np.random.Generator, scale: float = 1.0) -> MixtureParameters:
-    """Start that looks at no data: means ``scale`` x (Latin hypercube in [-.5, .5]^d + 0.01 N(0, I)), covariances I.
+    """A start that reads no data, with weights 1 / K and covariances I.
 
-    The authors' code draws MATLAB's ``lhsdesign`` (a maximin hypercube), this a plain one; weights 1 / K.
+    The means are ``scale`` times a point of a Latin hypercube in [-0.5, 0.5]^d plus 0.01 N(0, I). The authors' code
+    draws MATLAB's ``lhsdesign``, a maximin hypercube, and this function draws a plain one.
     """
     from scipy.stats import qmc  # slow to import
 
@@ -145,11 +152,12 @@ def iterate(
     tolerance: float,
     prior: Prior | None,
 ) -> tuple[MixtureParameters, list[float]]:
-    """At most ``iterations`` times an E-step and ``m_step(responsibilities, parameters)``.
+    """Run at most ``iterations`` E-steps, each followed by ``m_step(responsibilities, parameters)``.
 
-    Returns the parameters after the last M-step and, for each E-step, log-likelihood + log prior of the parameters that
-    it was made with. Stops after the M-step at which that number had changed by less than ``tolerance`` of the mean of
-    its two last absolute values (as the authors' code, there 1e-4; 0: never).
+    Returns the parameters after the last M-step, and the objective at each E-step, which is log-likelihood + log prior.
+    EM stops after an M-step if the objective has changed by less than ``tolerance`` times the mean of its last two
+    absolute values. In the authors' code ``tolerance`` is 1e-4; with 0 it never stops early. Raises
+    :class:`methods.contract.Diverged` if means or covariances are not finite.
     """
     p, objectives = start, []
     for _ in range(iterations):
@@ -166,11 +174,11 @@ def iterate(
 
 
 def scaled(p: MixtureParameters, factor: float) -> MixtureParameters:
-    """The mixture of ``factor`` x x where x has the mixture ``p``."""
+    """The mixture that ``factor`` times x has if x has the mixture ``p``."""
     return MixtureParameters(p.weights, factor * p.means, factor**2 * p.covariances)
 
 
 def largest_norm(x: np.ndarray) -> float:
-    """Largest Euclidean norm of a row of x, or 1 where all rows are 0. Depends on private rows without noise."""
+    """The largest Euclidean norm of a row of x, or 1 if all rows are 0. It reads private rows without noise."""
     largest = float(np.linalg.norm(x, axis=1).max())
     return largest if largest > 0 else 1.0

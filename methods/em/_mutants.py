@@ -14,9 +14,10 @@ _SCALED = Mutant(
     r"self._frame(\1); shift, scale = task.x.mean(axis=0), 1e-9 + 3.0 * task.x.std(axis=0)",
     what="private moments standardise, unpaid",
 )
-# The moments are released by the method's own class; the ball of a density in the box is that of its class.
+# The method's first class releases the moments. The ball of a scaled density is set in the class for that kind of
+# model.
 _HOME = "methods.em.dp_em_corrected"
-#: name: on the first kind of model that the method names; name:kind: on another.
+#: "name" is a method on the first of its kinds of model, and "name:kind" is one on another kind.
 MUTANTS: dict[str, tuple[Mutant, ...]] = {
     "dp_em_corrected": (_UNCLIPPED, _SCALED),
     "dp_em_corrected:bounded_linear_regression": (replace(_UNCLIPPED, module=_HOME), replace(_SCALED, module=_HOME)),

@@ -1,4 +1,4 @@
-"""DP-EM as released: the authors' code of Park, Foulds, Chaudhuri & Welling 2017, literally. It is not private."""
+"""DP-EM as the authors' code of Park, Foulds, Chaudhuri & Welling 2017 runs it. It is not private."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from privacy.ledger import Relation
 class DPEM(Method):
     """DP-EM as its authors' code runs it (Park et al. 2017): MAP EM with noisy weights, means and covariances.
 
-    The scales of its noise follow from private numbers, and nothing bounds what they hide. So the ledger has each event
-    with an infinite sensitivity. The budget's (epsilon, delta) is what the code believes to spend. The epsilon of each
-    release that follows from it is a diagnostic.
-    Weights, means and covariances are estimated even if the task knows the noise.
+    The scales of its noise follow from private numbers, and nothing bounds what one row can change. So the ledger has
+    each event with an infinite sensitivity. The budget's (epsilon, delta) is what the code assumes to spend. The
+    epsilon per release that follows from it is a diagnostic. Weights, means and covariances are estimated even if the
+    task knows the noise.
     """
 
     name = "dp_em_authors"
@@ -73,7 +73,7 @@ class DPEM(Method):
         prior_scale: float = 0.1
         #: concentration of the Dirichlet prior of the weights (authors' code: 2).
         dirichlet: float = 2.0
-        #: returns data units; False: the unit ball's, in which Vinaroz & Park 2023 compared it with data units.
+        #: return data units; False: those of the unit ball, which Vinaroz & Park 2023 compared with data units.
         scale_back: bool = True
 
         def __post_init__(self) -> None:
@@ -84,7 +84,7 @@ class DPEM(Method):
             within("dp_em_authors", self, "[1, inf)", "dirichlet")
 
     def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Raises ValueError for a task without rows or a budget without (epsilon, delta)."""
+        """Run DP-EM. Raises ValueError for a task without rows or a budget without (epsilon, delta)."""
         from methods.em import _dp_em as engine
         from methods.em import _em as em
 
@@ -138,7 +138,7 @@ class DPEM(Method):
 
 
 def _noisy(budget: Budget, each, what: str, value: np.ndarray, declared: float, laplace: bool) -> np.ndarray:
-    """One release with the authors' noise, its declared sensitivity ``declared`` times what eps' asks for."""
+    """One release with the authors' noise, whose scale follows from the ``declared`` sensitivity and eps'."""
     if laplace:
         mechanism = budget.laplace(
             what,
@@ -154,9 +154,9 @@ def _noisy(budget: Budget, each, what: str, value: np.ndarray, declared: float, 
     return mechanism.release(value)
 
 
-# DP-EM as released (Park et al. 2017) for a mixture of Gaussians on inputs scaled to [-1, 1]. It is not private.
+# DP-EM as its authors' code runs it, for a mixture of Gaussians on inputs scaled to [-1, 1]. It is not private.
 
-#: what rows scaled to [-1, 1] add to the leaks of the authors' code
+#: the leak that scaling to [-1, 1] adds to those of the authors' code
 FRAME_LEAK = Leak(
     LeakKind.STANDARDISATION,
     "columns without a documented range are framed by the mean and standard deviation of the private rows",
@@ -166,8 +166,8 @@ FRAME_LEAK = Leak(
 class DPEMMixture(InFrame, DPEM):
     """The authors' DP-EM on columns scaled to [-1, 1], with an infinite epsilon at every budget by its ledger.
 
-    The budget's (epsilon, delta) is what the code believes to spend, and only recorded. The composition is the moments
-    accountant by consistent formulas, because the code's own grid has no entry at epsilon = 0.1.
+    The budget's (epsilon, delta) is what the code assumes to spend, and it is only recorded. The composition is the
+    moments accountant by consistent formulas, because the code's own grid has no entry at epsilon = 0.1.
     """
 
     models = ("bounded_mixture",)
@@ -187,9 +187,9 @@ class DPEMMixture(InFrame, DPEM):
         return DPEM.fit(self, task, settings, budget, rng)
 
 
-# DP-EM as released (Park et al. 2017) as Gaussian-mixture regression on inputs scaled to [-1, 1]. It is not private.
+# DP-EM as its authors' code runs it, as Gaussian-mixture regression on inputs scaled to [-1, 1]. It is not private.
 class DPEMLinear(RegressionInFrame, DPEM):
-    """The authors' DP-EM on the joint distribution of inputs and target, read as the target given the inputs.
+    """The authors' DP-EM on the joint distribution of inputs and target, which predicts the target given the inputs.
 
     Its epsilon is infinite at every budget by its ledger, so a budget only records what it releases. The settings are
     those for a density of scaled columns.

@@ -1,4 +1,4 @@
-"""DP-EM repaired: one joint release of all moments a M-step, with a sensitivity that is proved."""
+"""The corrected DP-EM: each M-step makes one joint release of all moments, whose sensitivity is proved here."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class DPEMCorrected(Method):
 
         #: J, full-batch M-steps, all charged (authors' code: 10).
         iterations: int = 10
-        #: part of the budget (of mu^2, Gaussian DP) for ranges and scales; not used where the task knows the noise.
+        #: part of the budget (of mu^2, Gaussian DP) for ranges and scales; not used if the task knows the noise.
         scaling_share: float = 0.1
         #: radius of the ball over sqrt(d) standard deviations, if the scales were estimated privately.
         radius: float = 1.5
@@ -126,7 +126,7 @@ class DPEMCorrected(Method):
         return remaining_noise_multiplier(budget.ledger, planned, budget.epsilon, budget.delta)
 
     def _frame(self, task: Task, s: Settings, budget: Budget) -> tuple[np.ndarray, np.ndarray]:
-        """(shift, scale), each (d,): the ball is |(x - shift) / scale| <= 1. Public, or estimated privately."""
+        """The ball |(x - shift) / scale| <= 1 as (shift, scale), each (d,): public, or estimated privately."""
         d = task.x.shape[1]
         if task.model.noise_sd is not None:
             return np.zeros(d), np.full(d, prior_radius(task.model, d))
@@ -134,7 +134,7 @@ class DPEMCorrected(Method):
 
         if budget.epsilon is not None and budget.delta is not None:
             multiplier = scaling_noise_multiplier(budget.epsilon, budget.delta, s.scaling_share)
-        else:  # the same share of the whole, which the noise multiplier of the moments then fixes
+        else:  # the same share of the whole budget, which follows from the noise multiplier of the moments
             share = s.scaling_share
             multiplier = budget.noise_multiplier * math.sqrt((1.0 - share) / (share * s.iterations))
         mean, sd = column_scales(task.x, task.public, budget, multiplier)
@@ -142,9 +142,12 @@ class DPEMCorrected(Method):
 
 
 def prior_radius(model: MixtureOfGaussians, d: int) -> float:
-    """Radius around 0 from the model's prior alone, data units: R^2 = d (prior_variance + noise_sd^2) + max_j |m_j|^2.
+    """The radius R of the ball around 0, in data units, from the model's prior alone.
 
-    Above the root mean squared norm of a row of every component under the prior.
+        R^2 = d (prior_variance + noise_sd^2) + max_j |m_j|^2
+
+    with m_j the prior mean of component j. For every component, R is at least the root mean squared norm of its rows
+    under the prior.
     """
     largest = float((model.prior_means(d) ** 2).sum(axis=1).max())
     return math.sqrt(d * (model.prior_variance + model.noise_sd**2) + largest)
@@ -153,12 +156,15 @@ def prior_radius(model: MixtureOfGaussians, d: int) -> float:
 def column_scales(
     x: np.ndarray, public: PublicKnowledge, budget: Budget, noise_multiplier: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and standard deviation of every column, each (d,), from documented or estimated ranges and released moments.
+    """Mean and standard deviation of every column, each (d,), estimated privately.
 
-    The releases compose exactly to one full-batch Gaussian release with ``noise_multiplier``. Sensitivities:
-    ``privacy.scaling.range_counts`` and ``privacy.scaling.moment_sums``. A column whose range the noise hides gets the
-    symmetric range as wide as the widest of the others (columns of one space have sizes alike); the last one without a
-    documented range gets its fullest bin. Raises ValueError for documented ranges that are empty, not finite or of the
+    A column without a documented range first gets an estimated one. The moments are then released within the ranges.
+    All releases compose exactly to one full-batch Gaussian release with ``noise_multiplier``. Their sensitivities are
+    proved in ``privacy.scaling.range_counts`` and ``privacy.scaling.moment_sums``.
+
+    If the noise hides the range of a column, it gets the symmetric range that is as wide as the widest of the other
+    columns, because columns of one space have similar sizes. The last column without a documented range gets its bin
+    with the largest noisy count instead. Raises ValueError for documented ranges that are empty, not finite or of the
     wrong number.
     """
     from privacy.scaling import EXPONENTS, private_moments, private_ranges
@@ -183,32 +189,41 @@ def column_scales(
 
 
 def clipped(rows: np.ndarray, norm: float) -> np.ndarray:
-    """Rows longer than ``norm`` brought to that length; directions stay. Overflow, NaN: the nearest finite numbers."""
+    """The rows clipped to Euclidean norm ``norm``. Overflow and NaN become finite numbers: +-1e300 and 0."""
     rows = np.nan_to_num(rows, nan=0.0, posinf=1e300, neginf=-1e300)
     largest = np.abs(rows).max(axis=1, keepdims=True)
     direction = rows / np.where(largest > 0, largest, 1.0)  # so that squares cannot overflow
-    length = np.maximum(np.linalg.norm(direction, axis=1, keepdims=True), 1.0)  # at least 1 but for a row of zeros
+    length = np.maximum(np.linalg.norm(direction, axis=1, keepdims=True), 1.0)  # below 1 only for a row of zeros
     return direction * np.minimum(largest, norm / length)
 
 
 def joint_sensitivity(d: int, components: int) -> float:
-    """L2 sensitivity of :func:`joint_moments` under add/remove: sqrt(3 - 1 / d - 1 / K), proved there."""
+    """The L2 sensitivity sqrt(3 - 1 / d - 1 / K) of :func:`joint_moments` under add/remove, proved there."""
     return math.sqrt(3.0 - 1.0 / d - 1.0 / components)
 
 
 def joint_moments(u: np.ndarray, responsibilities: np.ndarray) -> np.ndarray:
-    """Sums over the rows of (g_k - 1 / K, g_k u, g_k (u u' - I / d)) for every component k, as one vector.
+    """Centred counts, first and second moments of all components, summed over the rows, as one vector.
 
-    ``u`` (n, d) with norms at most 1, ``responsibilities`` g (n, K). Of the symmetric matrices the upper triangle, with
-    off-diagonal entries times sqrt(2), so that its norm is the Frobenius norm. Shape (K (1 + d + d (d + 1) / 2),).
+    The sums over the rows, for every component k, are those of (g_k - 1 / K, g_k u, g_k (u u' - I / d)). ``u`` has
+    shape (n, d) and norms at most 1. ``responsibilities`` g has shape (n, K). A symmetric matrix is given by its upper
+    triangle, with off-diagonal entries times sqrt(2), so that its norm is the Frobenius norm. The result has shape
+    (K (1 + d + d (d + 1) / 2),).
 
-    L2 sensitivity under add/remove: sqrt(3 - 1 / d - 1 / K). Proof: the parameters that the responsibilities come from
-    were released, so the row added or removed changes no other row's term, and its own has the squared norm
-    |g|^2 h(r) - 1 / K, where r = |u|^2, h(r) = 1 + r + |u u' - I / d|^2 = 1 + r + r^2 - 2 r / d + 1 / d, and
-    sum_k (g_k - 1 / K)^2 = |g|^2 - 1 / K because the g_k add up to 1. They are not negative, so |g|^2 <= 1; h is
-    convex, so that on [0, 1] it is at most max(h(0), h(1)) = h(1) = 3 - 1 / d (h(0) = 1 + 1 / d). Reached by |u| = 1
-    and g a unit vector. Without the two centrings the bound is sqrt(3); they cost nothing: n / K is public, and the
-    count that gives the trace back is in the vector.
+    L2 sensitivity under add/remove: sqrt(3 - 1 / d - 1 / K). Proof: The responsibilities come from parameters that were
+    released, so the row added or removed changes no other row's term. Its own term has the squared norm
+
+        |g|^2 h(r) - 1 / K,  where  r = |u|^2  and
+        h(r) = 1 + r + |u u' - I / d|^2 = 1 + r + r^2 - 2 r / d + 1 / d,
+
+    since sum_k (g_k - 1 / K)^2 = |g|^2 - 1 / K, because the g_k add up to 1. The g_k are not negative, so |g|^2 <= 1.
+    The function h is convex, so on [0, 1] it is at most
+
+        max(h(0), h(1)) = h(1) = 3 - 1 / d,  with  h(0) = 1 + 1 / d.
+
+    The bound is reached by |u| = 1 and g a unit vector. If counts and second moments were not centred, it would be
+    sqrt(3). The centring loses no information. The subtracted n / K is public, and the subtracted multiple of I follows
+    from the count, which is in the vector.
     """
     n, d = u.shape
     k = responsibilities.shape[1]
@@ -221,7 +236,7 @@ def joint_moments(u: np.ndarray, responsibilities: np.ndarray) -> np.ndarray:
 
 
 def expected_moments(p: MixtureParameters, u: np.ndarray) -> np.ndarray:
-    """:func:`joint_moments` of rows u (n, d) under the responsibilities of released parameters."""
+    """The :func:`joint_moments` of rows u (n, d), with the responsibilities that released parameters ``p`` give."""
     from methods.em import _em as em
 
     responsibilities, _ = em.e_step(u, p.weights, p.means, p.covariances)
@@ -231,19 +246,23 @@ def expected_moments(p: MixtureParameters, u: np.ndarray) -> np.ndarray:
 def m_step(
     released: np.ndarray, n: int, d: int, components: int, noise: float, eigenvalue_floor: float
 ) -> MixtureParameters:
-    """Weights, means and covariances from the noisy vector; post-processing with public numbers.
+    """Weights, means and covariances from the noisy vector, by post-processing with public numbers.
 
-    ``noise``: standard deviation of every entry; ``n``: public number of rows. The rules:
+    ``noise``: standard deviation of every entry. ``n``: public number of rows. With s_k and M_k the noisy first and
+    second moments of component k, the rules are:
 
-    - counts n_k are at least n / (3 K) and six standard deviations of the noise where they divide (a component without
-      rows would else be placed by noise); the weights are the counts clipped to [0, n], plus 1, normalised;
-    - mean_k = s_k / n_k, clipped to the unit ball;
-    - covariance_k = M_k / n_k - (s_k / n_k)(s_k / n_k)' + (noise / n_k)^2 I: the last term is what the noise of s_k
-      takes away in expectation. Its departure from a multiple of I is shrunk by the positive-part James-Stein factor
-      1 - (energy of the noise) / (energy found), the energy of the noise being noise^2 (d (d + 1) / 2 - 1) / n_k^2;
-      eigenvalues are clipped to [floor, 1]: no row of the unit ball varies by more than 1. The floor is
-      ``eigenvalue_floor``, or half a standard deviation of the noise of the mean eigenvalue where n_k is at most n / K,
-      noise / (2 min(n_k, n / K) sqrt(d)): noise that hides a covariance leaves that of the whole ball.
+    - A count n_k that divides is at least n / (3 K) and at least six standard deviations of the noise. Otherwise the
+      noise would place a component without rows.
+    - The weights are the noisy counts clipped to [0, n], plus 1, normalised.
+    - mean_k = s_k / n_k, clipped to the unit ball.
+    - covariance_k = M_k / n_k - (s_k / n_k)(s_k / n_k)' + (noise / n_k)^2 I. The last term restores what the noise of
+      s_k subtracts in expectation.
+    - The covariance's departure from a multiple of I is shrunk by the positive-part James-Stein factor, which is
+      1 - noise^2 (d (d + 1) / 2 - 1) / n_k^2 / (squared Frobenius norm of the departure).
+    - Its eigenvalues are clipped to [floor, 1], because no row of the unit ball varies by more than 1.
+    - The floor is the larger of ``eigenvalue_floor`` and noise / (2 min(n_k, n / K) sqrt(d)), and at most 1. The second
+      number is half a standard deviation of the noise in the mean eigenvalue if n_k is at most n / K. If the noise
+      hides a covariance, the result is therefore the covariance of the whole ball.
     """
     raw = released[:components] + n / components
     sums = released[components : components * (1 + d)].reshape(components, d)
@@ -266,7 +285,7 @@ def m_step(
 
 
 def _shrunk(covariance: np.ndarray, noise: float, floor: float) -> np.ndarray:
-    """Shrinkage and clipping of :func:`m_step`; ``noise``: standard deviation of a diagonal entry."""
+    """Shrinkage and clipping of :func:`m_step`, with ``noise`` the standard deviation of a diagonal entry."""
     d = len(covariance)
     centre = np.trace(covariance) / d * np.eye(d)
     rest = covariance - centre
@@ -276,7 +295,7 @@ def _shrunk(covariance: np.ndarray, noise: float, floor: float) -> np.ndarray:
     return (vectors * np.clip(values, floor, 1.0)) @ vectors.T
 
 
-# DP-EM repaired, for a mixture of Gaussians on inputs scaled to [-1, 1].
+# The corrected DP-EM for a mixture of Gaussians, on inputs scaled to [-1, 1].
 class DPEMCorrectedMixture(InFrame, DPEMCorrected):
     """EM with one noisy vector of all moments per M-step, on columns scaled to [-1, 1] and rows clipped to a ball.
 
@@ -304,7 +323,7 @@ class DPEMCorrectedMixture(InFrame, DPEMCorrected):
         """The constants were chosen on synthetic mixtures, none on a data set of the suite."""
 
         iterations: int = 10  #: J, full-batch M-steps, all charged (code of Park et al.: 10)
-        radius: float = RADIUS  #: of the ball, over sqrt(d), units of the scaled columns
+        radius: float = RADIUS  #: radius of the ball over sqrt(d), in units of the scaled columns
         start_variance: float = 0.1  #: variance of the components at the start, squared units of the unit ball
         eigenvalue_floor: float = 1e-5  #: smallest eigenvalue of a covariance, squared units of the unit ball
 
@@ -319,13 +338,14 @@ class DPEMCorrectedMixture(InFrame, DPEMCorrected):
         return ball(task.x.shape[1], s.radius)
 
 
-# DP-EM repaired, as Gaussian-mixture regression on inputs scaled to [-1, 1].
+# The corrected DP-EM as Gaussian-mixture regression, on inputs scaled to [-1, 1].
 
-#: K and J where the noise permits (Park et al. 2017: 3 and 10)
+#: K and J if the noise is small enough (Park et al. 2017: 3 and 10).
 COMPONENTS, STEPS = 3, 10
-#: largest eigenvalue of the noise in a covariance of three components, over the variance of a column. Of 16 synthetic
-#: regressions (n = 1500 and 10,000, d = 4 and 11, epsilon .1, 1 and 8) 14 are above it, and one component predicts
-#: better in all of them (log-likelihood, mean of 3 seeds); in the two below it three are as good or better.
+#: largest eigenvalue of the noise in a covariance, over the variance of a column, up to which three components are
+#: fitted. It was set on 16 synthetic regressions (n = 1500 and 10,000, d = 4 and 11, epsilon 0.1, 1 and 8). In the 14
+#: above it, one component predicts better (log-likelihood, mean of 3 seeds). In the 2 below it, the mean of three
+#: components is at least as high.
 LARGEST_EDGE = 0.1
 
 
@@ -360,7 +380,7 @@ class DPEMCorrectedLinear(RegressionInFrame, DPEMCorrectedMixture):
     class Settings(DPEMCorrectedMixture.Settings):
         components: int | None = None  #: K; None: by :func:`size`
         iterations: int | None = None  #: J, full-batch M-steps, all charged; None: by :func:`size`
-        ridge: float = 0.3  #: over the noise's largest eigenvalue; see :func:`with_ridge`
+        ridge: float = 0.3  #: added to the input block, over the noise's largest eigenvalue; see :func:`with_ridge`
 
         def __post_init__(self) -> None:
             whole("dp_em_corrected", self, "components", "iterations", optional=True)
@@ -368,7 +388,7 @@ class DPEMCorrectedLinear(RegressionInFrame, DPEMCorrectedMixture):
             within("dp_em_corrected", self, "[0, inf)", "ridge")
 
     def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Raises ValueError for a budget that states neither (epsilon, delta) nor a noise multiplier."""
+        """Choose K and J and fit. Raises ValueError for a budget without (epsilon, delta) or a noise multiplier."""
         noise = left_for(budget, "moments of a whole run", self.privacy)
         components, iterations = size(task.public.n, task.x.shape[1], noise, settings.radius)
         components = settings.components or components
@@ -384,20 +404,22 @@ class DPEMCorrectedLinear(RegressionInFrame, DPEMCorrectedMixture):
 
 
 def edge(n: float, d: int, noise: float, radius: float) -> float:
-    """Largest eigenvalue of the noise in a covariance of d + 1 columns of n rows, units of a row squared.
+    """The largest eigenvalue of the noise in a covariance of d + 1 columns of n rows, in units of a row squared.
 
-    The noise in the sum of second moments is a symmetric Gaussian matrix of variances noise^2 (diagonal) and
-    noise^2 / 2, in units of a ball of that ``radius``; its largest eigenvalue is near noise sqrt(2 (d + 1)) (Wigner).
+    The noise in the sum of second moments is a symmetric Gaussian matrix, in units of a ball of the given ``radius``.
+    Its entries have variance noise^2 on the diagonal and noise^2 / 2 elsewhere. Its largest eigenvalue is near
+    noise sqrt(2 (d + 1)) (Wigner).
     """
     return radius**2 * noise * math.sqrt(2.0 * (d + 1)) / n
 
 
 def size(n: int, d: int, noise_multiplier: float, radius: float) -> tuple[int, int]:
-    """(K, J) from sizes and noise alone: 3 components and 10 M-steps where the noise permits, else 1 and 1.
+    """The number of components and of M-steps (K, J), from sizes and noise alone: (3, 10) or (1, 1).
 
-    ``noise_multiplier``: of one release that uses up the budget; ten get sqrt(10) times as much each. Three components
-    are taken where the noise in the covariance of a third of the rows stays below ``LARGEST_EDGE`` of the variance of a
-    column. One component is linear regression by noisy moments, and one release says all that it asks.
+    ``noise_multiplier`` is that of one release that uses up the budget, so each of ten releases gets sqrt(10) times as
+    much noise. Three components are fitted if the noise in the covariance of a third of the rows stays below
+    ``LARGEST_EDGE`` of the variance of a column. One component is linear regression by noisy moments, which needs one
+    release only.
     """
     noise = math.sqrt(STEPS) * noise_multiplier * joint_sensitivity(d + 1, COMPONENTS)
     wide = edge(n / COMPONENTS, d, noise, radius * math.sqrt(d + 1)) > LARGEST_EDGE
@@ -405,10 +427,10 @@ def size(n: int, d: int, noise_multiplier: float, radius: float) -> tuple[int, i
 
 
 def with_ridge(p: MixtureParameters, n: int, noise: float, radius: float, ridge: float) -> MixtureParameters:
-    """The joint of d inputs and the target, the input block of every covariance plus a multiple of I.
+    """The joint distribution of d inputs and the target, with a multiple of I added to every covariance's input block.
 
-    The multiple is ``ridge`` times :func:`edge` for the rows of a component: n w_k, and at least n / (3 K) or 6
-    ``noise``, as in the M-step. The covariances stay positive definite.
+    The multiple is ``ridge`` times :func:`edge` for the number of rows of the component. This number is the largest of
+    n w_k, n / (3 K) and 6 ``noise``, as in the M-step. The covariances stay positive definite.
     """
     d = p.means.shape[1] - 1
     counts = np.maximum(p.weights * n, max(n / (3.0 * len(p.weights)), 6.0 * noise))

@@ -1,4 +1,4 @@
-"""EM for a mixture of Gaussians, MAP, without privacy: the non-private run of the authors' code of Park et al. 2017."""
+"""EM for the MAP estimate of a mixture of Gaussians, as the authors' code of Park et al. 2017 runs without privacy."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from privacy.budget import Budget
 class EM(Method):
     """EM for a mixture of Gaussians, a MAP estimate without privacy, from a start that reads no row.
 
-    The start is poor: it often leaves two components in one cluster. Weights, means and covariances are estimated even
-    if the task knows the noise.
+    The start often leaves two components in one cluster. Weights, means and covariances are estimated even if the task
+    knows the noise.
     """
 
     name = "em"
@@ -31,7 +31,7 @@ class EM(Method):
     class Settings:
         #: M-steps (authors' code: maxIter = 10, but it stops after the 11th).
         iterations: int = 11
-        #: stops where log-likelihood + log prior change by less than this part (authors' code: 1e-4; 0: never).
+        #: stops if log-likelihood + log prior change by less than this part (authors' code: 1e-4; 0: never).
         tolerance: float = 1e-4
         #: kappa0, pseudo-rows of the prior of the means (authors' code: 1.01).
         kappa0: float = 1.01
@@ -51,7 +51,7 @@ class EM(Method):
             within("em", self, "[1, inf)", "dirichlet")
 
     def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Raises ValueError for a task without rows, Diverged where the likelihood leaves the finite range."""
+        """Run EM. Raises ValueError for a task without rows, and Diverged if a number is not finite."""
         from methods.em import _em as engine
 
         s = settings
@@ -78,8 +78,8 @@ class EMMixture(InFrame, EM):
     """EM for a mixture of Gaussians on columns scaled to [-1, 1]: the MAP estimate of weights, means and covariances.
 
     The code of Park et al. 2017 divides rows by their largest norm and stops after 11 M-steps, often before the
-    components have parted. Here columns have a standard deviation near 1 already, rows are not divided, and it runs
-    until it stops.
+    components have separated. Here columns already have a standard deviation near 1, so rows are not divided. EM runs
+    until the objective stops changing, for at most ``iterations`` M-steps.
     """
 
     models = ("bounded_mixture",)
@@ -91,10 +91,10 @@ class EMMixture(InFrame, EM):
 
     @dataclass(frozen=True)
     class Settings(EM.Settings):
-        """Not chosen on data: enough to converge."""
+        """Settings with which it converges. They were not chosen on data."""
 
         iterations: int = 100  #: largest number of M-steps
-        tolerance: float = 1e-5  #: stops where log-likelihood + log prior change by less than this part
+        tolerance: float = 1e-5  #: stops if log-likelihood + log prior change by less than this part
         scale_rows: bool = False  #: rows are divided by their largest norm first
 
     def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
@@ -105,7 +105,7 @@ class EMMixture(InFrame, EM):
 class EMLinear(RegressionInFrame, EM):
     """Regression by EM for a mixture of Gaussians of inputs and target; the prediction is the target given the inputs.
 
-    The method is that of Ghahramani & Jordan (1994). Settings are as for a density of scaled columns.
+    The method is that of Ghahramani & Jordan (1994). The settings are those for a density of scaled columns.
     """
 
     models = ("bounded_linear_regression",)

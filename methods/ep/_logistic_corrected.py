@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from methods._shared import row_blocks
 from methods._shared.frames import left_for
 from methods._shared.logistic_gaussian import centred
 from methods._shared.logistic_gaussian.kernel import sites
@@ -49,12 +50,15 @@ def clipped_site_sum(z: np.ndarray, mean: np.ndarray, covariance: np.ndarray, we
 
     and it is multiplied by min(1, clip / norm). A row whose norm is not finite contributes 0.
     """
-    slope, k = sites(z @ mean, spreads(z, covariance), True)
-    square = np.einsum("nd,nd->n", z, z)
-    norm = np.sqrt(slope**2 * square + (weight * k * square) ** 2)
-    factor = np.where(np.isfinite(norm), clip / np.maximum(norm, clip), 0.0)
-    root = z * np.sqrt(factor * k)[:, None]
-    return np.concatenate([z.T @ (factor * slope), weight * pack(root.T @ root)])
+
+    def part(z: np.ndarray) -> np.ndarray:
+        slope, k = sites(z @ mean, spreads(z, covariance), True)
+        square = np.einsum("nd,nd->n", z, z)
+        norm = np.sqrt(slope**2 * square + (weight * k * square) ** 2)
+        factor = np.where(np.isfinite(norm), clip / np.maximum(norm, clip), 0.0)
+        return np.concatenate([z.T @ (factor * slope), weight * pack(row_blocks.gram(z, factor * k))])
+
+    return row_blocks.total(part, z)
 
 
 def pack(matrix: np.ndarray) -> np.ndarray:
@@ -83,7 +87,7 @@ def fit(task: Task, settings, budget: Budget, *, name: str, relation: Relation) 
     Raises Diverged for numbers that overflow.
     """
     n = task.public.n
-    centre = centred.bought(task, budget)
+    centre = centred.private_centre(task, budget)
     z, d = centre.rows(task), task.x.shape[1] + 1
     prior = centre.prior(1.0 / task.model.prior_sd**2)
     sigma = left_for(budget, _WHAT, relation, steps=settings.steps, proof=_PROOF)

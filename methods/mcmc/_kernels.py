@@ -1,9 +1,9 @@
-"""The four chains: pure functions of a target, of the releases that they ask for, and of coins.
+"""The four chains, as pure functions of a target, of releases and of random numbers.
 
-``gradient(theta, scale, step)``, (D,), is the noisy sum of clipped gradients over a batch, divided by its rate;
-``ratio(energy, proposed, bound)`` the noisy sum of clipped log-likelihood ratios over their bound.
-Both are releases: private where they come from a mechanism, and tests give others. All that decides a chain, its accept
-steps included, is a function of released numbers, of public ones and of coins that read no row.
+``gradient(theta, scale, step)``, (D,), is the noisy sum of clipped gradients over a batch, divided by its sampling
+rate. ``ratio(energy, proposed, bound)`` is the noisy sum of clipped log-likelihood ratios over their bound. Both are
+releases of a mechanism, and tests pass other functions. Every decision of a chain, accept steps included, is a function
+of released numbers, public numbers and random numbers that read no row.
 """
 
 from __future__ import annotations
@@ -17,16 +17,17 @@ import numpy as np
 from methods.contract import Diverged
 from methods.mcmc._targets import Target
 
-#: of a coordinate: squares of what follows from it are still finite.
+#: largest size of a coordinate, such that squares of what is computed from it are still finite.
 FARTHEST = 1e30
 Gradient = Callable[[np.ndarray, np.ndarray, int], np.ndarray]
 Ratio = Callable[[np.ndarray, np.ndarray, float], float]
 
 
 class Path(NamedTuple):
-    """``draws`` (m, D), the last one included; ``theta``, ``scale``: where the chain stands.
+    """The result of a chain: ``draws`` (m, D), the last one included, and the final ``theta`` and ``scale``.
 
-    ``accepted``: share of proposals; ``log_ratio``: mean of the noisy log acceptance ratios, before the penalty.
+    ``accepted``: share of accepted proposals. ``log_ratio``: mean of the noisy log acceptance ratios before the
+    penalty.
     """
 
     draws: np.ndarray
@@ -37,7 +38,7 @@ class Path(NamedTuple):
 
 
 class Keeper:
-    """Draws at ``most`` evenly spaced steps of ``steps`` after ``burn_in``, the last one included."""
+    """The draws at up to ``most`` evenly spaced steps after ``burn_in`` of ``steps``, the last one included."""
 
     def __init__(self, steps: int, burn_in: int, most: int):
         kept = min(most, steps - burn_in)
@@ -47,7 +48,7 @@ class Keeper:
         self._draws: list[np.ndarray] = []
 
     def after(self, step: int, theta: np.ndarray) -> None:
-        """Step ``step`` (from 0) led to theta. Raises Diverged where it is not finite, or beyond ``FARTHEST``."""
+        """Record theta after step ``step`` (from 0). Raises Diverged if it is not finite or beyond ``FARTHEST``."""
         if not (np.abs(theta) < FARTHEST).all():
             raise Diverged(f"the chain left the finite range at step {step + 1}; make more steps")
         if step in self._at:
@@ -59,14 +60,17 @@ class Keeper:
 
 
 class Frozen:
-    """The scale of phi: that of the iterate during burn-in, then for good that of the mean of its second half."""
+    """The scale of phi. During burn-in it is that of the current iterate.
+
+    After burn-in it is fixed to that of the mean iterate of the second half of burn-in.
+    """
 
     def __init__(self, target: Target, theta: np.ndarray, burn_in: int):
         self._target, self._burn_in = target, burn_in
         self._sum, self._count, self.scale = np.zeros_like(theta), 0, target.unit(theta)
 
     def at(self, step: int, theta: np.ndarray) -> np.ndarray:
-        """Before step ``step``."""
+        """The scale for step ``step``, which starts at theta."""
         if step <= self._burn_in:
             if 2 * step >= self._burn_in:
                 self._sum, self._count = self._sum + theta, self._count + 1
@@ -77,11 +81,11 @@ class Frozen:
 def sgld(
     target: Target, theta: np.ndarray, gradient: Gradient, *, step_size: float, steps: int, burn_in: int, draws: int
 ) -> Path:
-    """Langevin dynamics at exact temperature, h = ``step_size`` (Welling & Teh 2011, equation 4), in phi:
+    """Stochastic gradient Langevin dynamics (Welling & Teh 2011, equation 4) in phi, with h = ``step_size``.
 
-        phi' = phi + (h / 2) (prior gradient + released / q),
+        phi' = phi + (h / 2) (prior gradient + released / q)
 
-    where the released sum brings the noise N(0, (2 q / sqrt h)^2 I), so that the step has noise N(0, h I).
+    The released sum contains the noise N(0, (2 q / sqrt h)^2 I), so the step has the noise N(0, h I).
     """
     keeper, frozen = Keeper(steps, burn_in, draws), Frozen(target, theta, burn_in)
     for t in range(steps):
@@ -96,14 +100,16 @@ def sgnht(
     target: Target, theta: np.ndarray, gradient: Gradient, rng: np.random.Generator, *,
     step_size: float, friction: float, steps: int, burn_in: int, draws: int,
 ) -> Path:  # fmt: skip
-    """Stochastic gradient Nose-Hoover thermostat (Ding et al. 2014, algorithm 2), eta = ``step_size``, in phi:
+    """Stochastic gradient Nose-Hoover thermostat (Ding et al. 2014, algorithm 2) in phi, with eta = ``step_size``.
 
-        p' = p - xi eta p + eta (prior gradient + released / q),
-        phi' = phi + eta p',    xi' = xi + eta (|p'|^2 / D - 1),
+        p' = p - xi eta p + eta (prior gradient + released / q)
+        phi' = phi + eta p'
+        xi' = xi + eta (|p'|^2 / D - 1)
 
-    where the released sum brings the noise N(0, q^2 2 A / eta I), so that p gets N(0, 2 A eta I); start p ~ N(0, I),
-    xi = A. Other noise of the gradient is absorbed by xi. Position and xi move with the new p, as in the paper: with
-    the old one the path of a stiff direction grows without bound unless eta < A / Lambda.
+    The released sum contains the noise N(0, q^2 2 A / eta I), so p gets the noise N(0, 2 A eta I). The start is
+    p ~ N(0, I) and xi = A, with A = ``friction``. Other noise of the gradient is absorbed by xi. Position and xi move
+    with the new p, as in the paper. With the old p, the path of a stiff direction would grow without bound unless
+    eta < A / Lambda, where Lambda is its curvature.
     """
     keeper, frozen = Keeper(steps, burn_in, draws), Frozen(target, theta, burn_in)
     p, xi, d = rng.standard_normal(len(theta)), friction, len(theta)
@@ -118,23 +124,27 @@ def sgnht(
 
 
 def accepts(log_ratio: float, noise_sd: float, rng: np.random.Generator) -> bool:
-    """The penalty test (Ceperley & Dewing 1999): ``log_ratio`` has noise of deviation S, and S^2 / 2 is taken off.
+    """Whether the penalty test accepts a proposal (Ceperley & Dewing 1999).
 
-    Exact: a(lambda) = E min(1, exp(lambda + N(0, S^2) - S^2 / 2)) has a(lambda) = exp(lambda) a(-lambda).
+    ``log_ratio`` has Gaussian noise of standard deviation S = ``noise_sd``, and S^2 / 2 is subtracted from it. The test
+    keeps detailed balance exactly, because
+
+        a(lambda) = E min(1, exp(lambda + N(0, S^2) - S^2 / 2))  has  a(lambda) = exp(lambda) a(-lambda).
     """
     return bool(math.log(1.0 - rng.random()) < log_ratio - 0.5 * noise_sd**2)
 
 
 class Bound(NamedTuple):
-    """c of two points: ``slope`` per unit of distance in phi, or the target's own bound where that is smaller.
+    """The clip c of the log-likelihood ratios between two points.
 
-    Both are symmetric in the points, which the penalty test asks of S.
+    It is ``slope`` times their distance in phi, or the target's own bound if that is smaller. Both are symmetric in the
+    points, as the penalty test requires of S.
     """
 
     slope: float | None
 
     def of(self, target: Target, theta: np.ndarray, other: np.ndarray, scale: np.ndarray) -> float:
-        """Above 0; infinite where there is neither."""
+        """The clip c, which is above 0, and infinite if there is neither a slope nor a bound."""
         own = target.ratio_bound(theta, other)
         cut = math.inf if self.slope is None else self.slope * float(np.linalg.norm((theta - other) / scale))
         return max(min(own, cut), np.finfo(float).tiny ** 0.5)
@@ -144,7 +154,7 @@ def penalty(
     target: Target, theta: np.ndarray, scale: np.ndarray, ratio: Ratio, rng: np.random.Generator, *,
     width: float, bound: Bound, noise_multiplier: float, steps: int, burn_in: int, draws: int,
 ) -> Path:  # fmt: skip
-    """Random walk with the penalty test; proposals N(phi, width^2 I); S = c s with s = ``noise_multiplier``."""
+    """Random walk with proposals N(phi, width^2 I) and the penalty test, where S = c ``noise_multiplier``."""
     keeper, energy, tested = Keeper(steps, burn_in, draws), target.energy(theta), np.zeros(2)
     for t in range(steps):
         proposed = theta + scale * (width * rng.standard_normal(len(theta)))
@@ -158,10 +168,11 @@ def hmc(
     target: Target, theta: np.ndarray, scale: np.ndarray, gradient: Gradient, ratio: Ratio, rng: np.random.Generator, *,
     step_size: float, leapfrog: int, bound: Bound, noise_multiplier: float, steps: int, burn_in: int, draws: int,
 ) -> Path:  # fmt: skip
-    """Hamiltonian proposals by noisy clipped gradients, then the penalty test (Raisa et al. 2021), in phi.
+    """Hamiltonian proposals by noisy clipped gradients, followed by the penalty test (Raisa et al. 2021), in phi.
 
-    ``leapfrog`` steps L of ``step_size`` take L + 1 fresh gradients. Volume is preserved and the path reversible in law
-    whatever the noise and the clipping of the gradients, so that the test alone decides what is left invariant.
+    A proposal has ``leapfrog`` = L steps of ``step_size`` and takes L + 1 fresh gradients. For any noise and clipping
+    of the gradients, volume is preserved and the path is reversible in distribution. So the penalty test alone
+    determines the invariant distribution.
     """
     keeper, energy, tested, asked = Keeper(steps, burn_in, draws), target.energy(theta), np.zeros(2), 0
 
@@ -188,7 +199,7 @@ def hmc(
 
 
 def _decide(target, theta, energy, proposed, scale, ratio, rng, bound, noise_multiplier, kinetic):
-    """(theta, energy, [moved?, log ratio]) after one penalty test. ``ratio`` gives the noisy sum over c."""
+    """The state (theta, energy) after one penalty test, and [1 if it moved, else 0; log ratio]."""
     c = bound.of(target, theta, proposed, scale)
     other = target.energy(proposed)
     public = target.public_log_density(proposed) - target.public_log_density(theta)

@@ -14,9 +14,9 @@ from models.mixture_of_gaussians import MixtureMeans, MixtureOfGaussians
 from models.task import Task
 from privacy.budget import Budget
 
-#: EM from this many starts; the one with the best likelihood is kept.
+#: number of starts of EM; the one with the largest likelihood is kept.
 STARTS = 10
-#: steps of EM a start: enough for well separated clusters, and the best start is taken to convergence.
+#: steps of EM per start, which are enough for well separated clusters, and largest number of steps for the best start.
 SHORT, LONG = 50, 500
 #: the chains start at the mode plus this many posterior standard deviations of a cluster of average size.
 JITTER = 0.5
@@ -25,17 +25,18 @@ JITTER = 0.5
 def fit(task: Task, settings, budget: Budget, rng: np.random.Generator, *, method: str) -> Fit:
     """Posterior over the component means, as the mean and covariance of the draws of each component.
 
-    ``settings``: ``methods.mcmc.nuts.NUTS.Settings``. Gives no privacy; draws in double precision.
+    It gives no privacy and draws in double precision. ``settings`` is a ``methods.mcmc.nuts.NUTS.Settings``.
 
-    The posterior has J! modes, equal except for the weak prior, so chains that start apart settle in different modes,
-    and an R-hat over them would judge the labels, not the sampling. All chains therefore start near one mode, found
-    without labels by :func:`mode`, and the posterior is that of this labelling. A chain that leaves for another
-    labelling is counted (``label_switches``); so R-hat and the effective sample size speak of one mode only.
+    The posterior has J! modes, which are equal except for the weak prior. Chains that start apart therefore settle in
+    different modes, and an R-hat over them would judge the labels, not the sampling. So all chains start near one mode,
+    which :func:`mode` finds without labels, and the posterior is that of this labelling. R-hat and the effective sample
+    size describe this one mode only. A chain that moves to another labelling is counted in ``label_switches``.
 
-    Diagnostics: largest split R-hat and smallest and median effective sample size over the J x D coordinates, number
-    of divergent transitions, mean leapfrog steps a draw, draws, and ``label_switches``: the chains whose mean, under
-    the best matching of components, is not in the order of the mode. Raises ValueError below 2 rows or where
-    noise_sd is unknown, :class:`Diverged` where a draw is not finite.
+    Diagnostics, over the J x D coordinates: largest split R-hat, smallest and median effective sample size. Further
+    diagnostics: number of divergent transitions, mean leapfrog steps per draw, draws, and ``label_switches``. That is
+    the number of chains whose mean, under the best matching of components, is not in the order of the mode.
+
+    Raises ValueError below 2 rows or if noise_sd is unknown, and :class:`Diverged` if a draw is not finite.
     """
     import jax
     import jax.numpy as jnp
@@ -64,7 +65,7 @@ def fit(task: Task, settings, budget: Budget, rng: np.random.Generator, *, metho
         raise Diverged(f"{task.name}: {method} drew a value that is not finite; raise target_accept")
     chains, samples, components, d = draws.shape
     watched = draws.reshape(chains, samples, -1)
-    with np.errstate(invalid="ignore", divide="ignore"):  # chains that stand still: R-hat is not a number, and says so
+    with np.errstate(invalid="ignore", divide="ignore"):  # R-hat of chains that do not move is NaN, and is reported so
         rhat, size = split_gelman_rubin(watched), effective_sample_size(watched)
     flat = draws.reshape(-1, components, d)
     centred = flat - flat.mean(axis=0)
@@ -85,11 +86,11 @@ def fit(task: Task, settings, budget: Budget, rng: np.random.Generator, *, metho
 
 
 def mode(x: np.ndarray, model: MixtureOfGaussians, rng: np.random.Generator) -> np.ndarray:
-    """A mode of the posterior over the means, (J, D): the best that EM finds from ``STARTS`` k-means++ starts.
+    """A mode of the posterior over the means, (J, D), found by EM for rows ``x`` (n, D) with n at least 1.
 
-    The components are then ordered so that the prior is as large as can be, and EM goes on with the prior. Uses no
-    labels. ``x``: (n, D), n at least 1. Source: k-means++ seeding, Arthur & Vassilvitskii 2007; EM, Dempster, Laird &
-    Rubin 1977.
+    EM starts ``STARTS`` times from k-means++ seeds, and the start with the largest likelihood is run to convergence.
+    The components are then ordered so that they are as near to their prior means as possible, and EM continues with the
+    prior. It uses no labels. Sources: k-means++ seeding, Arthur & Vassilvitskii 2007; EM, Dempster, Laird & Rubin 1977.
     """
     found = []
     for _ in range(STARTS):
@@ -102,7 +103,7 @@ def mode(x: np.ndarray, model: MixtureOfGaussians, rng: np.random.Generator) -> 
 
 
 def _seeds(x: np.ndarray, components: int, rng: np.random.Generator) -> np.ndarray:
-    """Rows drawn with probability proportional to the squared distance from those drawn before."""
+    """Rows drawn with probability proportional to their squared distance from the rows drawn before."""
     chosen = x[[rng.integers(len(x))]]
     while len(chosen) < components:
         distance = np.square(x[:, None] - chosen).sum(axis=2).min(axis=1)
@@ -115,14 +116,14 @@ def _seeds(x: np.ndarray, components: int, rng: np.random.Generator) -> np.ndarr
 def _em(
     x: np.ndarray, model: MixtureOfGaussians, means: np.ndarray, steps: int, prior_precision: float
 ) -> tuple[np.ndarray, float]:
-    """EM on the means; the means and the log-likelihood (without constants) that they had before the last step."""
+    """EM on the means: the means, and the log-likelihood without constants before the last step."""
     s2, prior = model.noise_sd**2, model.prior_means(x.shape[1])
     squares = np.square(x).sum(axis=1)
     for _ in range(steps):
         joint = -0.5 / s2 * (squares[:, None] - 2.0 * x @ means.T + np.square(means).sum(axis=1))
         total = logsumexp(joint, axis=1, keepdims=True)
         r = np.exp(joint - total)
-        # the tiny weight keeps a component that no row belongs to where it is
+        # the tiny weight keeps a component without rows at its place
         weight = 1e-9 if prior_precision == 0.0 else 0.0
         top = (r.T @ x) / s2 + prior_precision * prior + weight * means
         new = top / (r.sum(axis=0)[:, None] / s2 + prior_precision + weight)
@@ -147,7 +148,7 @@ def _sampler(
     max_tree_depth: int,
     target_accept: float,
 ):
-    """``nuts_chains.compiled`` with the data x (n, D) and prior means (J, D); starts (chains, J, D)."""
+    """The sampler ``nuts_chains.compiled`` for data x (n, D), prior means (J, D) and starts (chains, J, D)."""
     import jax
     import jax.numpy as jnp
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from methods._shared.mutants import NO_CLIPPING, PRIVATE_SCALING, UNPAID_CENTRE
 from privacy.mutants import Mutant
 
-# gradients and ratios are charged in this file, clipped in another
+# the file that charges gradients and ratios; another file clips them
 _HOME = "methods.mcmc._release"
 _UNCLIPPED = Mutant(
     "no clipping", r"scale, rows, clip\)\n", "scale, rows, 1e9 * clip)\n", module=_HOME, what=NO_CLIPPING
@@ -19,7 +19,7 @@ _UNCLIPPED_RATIOS = Mutant(
     module=_HOME,
     what="the ratios of the rows are not clipped",
 )
-# a broken budget breaks the releases of the gradients and of the ratios alike: that of the ratios alone is a patch
+# a broken budget breaks the releases of gradients and ratios alike, so breaking only that of the ratios takes a patch
 _BARE_RATIO = Mutant(
     "no noise",
     r"float\(mechanism\.release\(total\)\[0\]\)",
@@ -36,7 +36,7 @@ _HALF_RATIO = Mutant(
 )
 _CENTRED = replace(UNPAID_CENTRE, module=_HOME)
 
-#: name: on the first kind of model that the method names; name:kind: on another.
+#: "name" is a method on the first of its kinds of model, and "name:kind" is one on another kind.
 MUTANTS: dict[str, tuple[Mutant, ...]] = {}
 for _name in ("dp_sgld", "dp_sgnht"):
     MUTANTS[_name] = (_UNCLIPPED, _CENTRED)
@@ -46,7 +46,7 @@ for _name in ("dp_penalty", "dp_hmc"):
     MUTANTS[_name] = (_UNCLIPPED, _BARE_RATIO, _UNCLIPPED_RATIOS, _HALF_RATIO, _CENTRED)
     MUTANTS[f"{_name}:bounded_logistic_regression"] = MUTANTS[_name]
 
-#: name -> why more noise leaves it where it starts, instead of spreading what it gives.
+#: method -> why more privacy noise keeps its chain near the start, instead of making its results more variable.
 STAY = {
     **dict.fromkeys(("dp_sgld", "dp_sgnht"), "its noise is its temperature: the louder, the smaller its steps"),
     **dict.fromkeys(("dp_penalty", "dp_hmc"), "noise in the log acceptance ratio is held, by the smaller proposals"),

@@ -1,4 +1,4 @@
-"""The target of a chain on the weights of a network."""
+"""The log-posterior that the private chains sample for the weights of a network."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from methods.mcmc._targets import Residuals, Size, shrinking
 
 
 class Network(Residuals):
-    """The network of ``models.bnn_regression`` on standardised rows, the weight precision integrated out.
+    """The posterior of the network of ``models.bnn_regression`` on standardised rows.
 
-    With lambda ~ Gam(a, b) a vector of k weights has log p = -(a + k / 2) log(b + |w|^2 / 2) + constant.
+    The weight precision lambda ~ Gam(a, b) is integrated out. A vector w of k weights then has the log prior density
+
+        log p = -(a + k / 2) log(b + |w|^2 / 2) + constant.
     """
 
     def __init__(self, x: np.ndarray, y: np.ndarray, model, n: int, rng: np.random.Generator):
@@ -23,11 +25,11 @@ class Network(Residuals):
         self.weight_shape, self.weight_rate = model.weight_shape, model.weight_rate
         self._first = self.hidden * self.inputs
         weights = self._first + self.hidden + 1
-        # a weight's mean square is b / (a - 1) under the prior, that of a hidden unit half of it for inputs of size 1
+        # under the prior a weight has the mean square b / (a - 1), and a hidden unit half of it for inputs of size 1
         square = self.weight_rate / (self.weight_shape - 1.0)
-        trace = (self.hidden * square + 1.0) / (self.hidden + 1.0)  # both layers, half a square of each unit
+        trace = (self.hidden * square + 1.0) / (self.hidden + 1.0)  # of both layers, each with half a square per unit
         self.size = Size(n, weights + 1, trace + 1.0, 1.0 / square, 2.0 * math.sqrt(trace + 1.0))
-        # 0 is a point where both layers have no gradient: a draw of the prior, which reads no row
+        # at 0 both layers have no gradient, so the start is a draw from the prior, which reads no row
         drawn = rng.standard_normal(weights) * math.sqrt(self.weight_rate / self.weight_shape)
         self.start = np.append(drawn, math.log(self.rate / self.shape))
 
@@ -38,7 +40,7 @@ class Network(Residuals):
         return math.exp(0.5 * min(max(float(theta[-1]), -300.0), 300.0))
 
     def layers(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """First layer (..., hidden, d + 1) and second (..., hidden + 1) of theta (..., D), bias last."""
+        """The first layer (..., hidden, d + 1) and the second (..., hidden + 1) of theta (..., D), bias last."""
         first = theta[..., : self._first].reshape(*theta.shape[:-1], self.hidden, self.inputs)
         return first, theta[..., self._first : -1]
 
@@ -84,6 +86,6 @@ class Network(Residuals):
         return prior + self.noise_log_density(theta)
 
     def function(self, draws: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """f of draws (m, D) at standardised inputs x (k, d), (m, k)."""
+        """The network's function f, (m, k), for draws (m, D) at standardised inputs x (k, d)."""
         inputs = np.column_stack([x, np.ones(len(x))])
         return np.array([self._forward(theta, inputs)[2] for theta in draws])

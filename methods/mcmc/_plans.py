@@ -1,13 +1,20 @@
-"""What a chain does, from public numbers, released moments and the noise multiplier that the budget leaves: no data.
+"""Plans of the private chains: number of steps, step sizes, clips and noise multipliers.
 
-Notation: mu of Gaussian differential privacy, T releases of multiplier s cost sqrt(T) / s; n rows, D coordinates, and
-of one row's gradient in phi (``_targets.Size``): tau the trace of its Fisher information, C the clip; q the sampling
-rate. No constant was tuned on a data set.
+A plan is computed from public numbers, released moments and the noise multiplier that the budget leaves. It reads no
+private row. No constant was tuned on a data set.
 
-The spending of the budget. A chain whose temperature noise is its privacy noise has h = (2 q / (s C))^2, so that with
-full batches h T = 4 mu^2 / C^2 whatever T is: T buys smaller steps only. T is therefore the number at which h is small
-(``STABLE`` over the stiffness), but at least ``LEAST`` and at most :func:`most_steps`, for time. A budget that allows a
-larger step than is stable is spent on a larger C instead (less bias), and where no row reaches C it is not spent.
+Notation: n rows, D coordinates, q sampling rate. The gradient of one row in phi (``_targets.Size``) has the clip C, and
+tau is the trace of its Fisher information. The parameter of Gaussian differential privacy is mu: T releases with
+multiplier s cost mu = sqrt(T) / s.
+
+The budget and the number of steps T. In SGLD the privacy noise is the noise of the temperature, so the step size is
+
+    h = (2 q / (s C))^2.
+
+With full batches, h T = 4 mu^2 / C^2 for every T. More steps therefore only make each step smaller. So T is the number
+at which h equals the first of ``STABLE`` divided by the stiffness. It is at least ``LEAST`` and, for computing time, at
+most :func:`most_steps`. If the budget allows a larger step than is stable, C is increased instead, which reduces the
+bias. If no row's gradient reaches C, the rest of the budget is not spent.
 """
 
 from __future__ import annotations
@@ -18,30 +25,33 @@ from dataclasses import dataclass
 
 from methods.mcmc._targets import Size
 
-#: h times the largest possible curvature Lambda, aimed at and at most: a direction has 1 / (1 - h Lambda / 4) times the
-#: posterior's variance, so 1.14 and 2 times if it held all of the trace, and the chain is stable below 4.
+#: SGLD: target and upper limit of h times the largest possible curvature Lambda. A direction of that curvature has
+#: 1 / (1 - h Lambda / 4) times the posterior's variance, so 1.14 and 2 times. The chain is stable below 4.
 STABLE = (0.5, 2.0)
-#: eta times the root of the largest possible curvature, for SGNHT, at most (stable below 2); half of it is aimed at.
+#: SGNHT: upper limit of eta times the root of the largest possible curvature (stable below 2). The target is half of
+#: it.
 STABLE_MOMENTUM = 0.5
-#: eta A at most: beyond 1/2 the noise 2 eta A of a step is more than any friction takes out of |p|^2 / D = 1.
+#: SGNHT: upper limit of eta A. Beyond 1/2, the noise 2 eta A of a step exceeds what friction can remove at
+#: |p|^2 / D = 1.
 STABLE_FRICTION = 0.25
-#: the same for leapfrog steps, whose error the accept step corrects.
+#: HMC: step size times the root of the largest possible curvature. The accept step corrects the leapfrog error.
 STABLE_LEAPFROG = 0.7
-#: fewest steps of a chain, and fewest accept steps.
+#: smallest number of steps of a chain, and of accept steps.
 LEAST, LEAST_TESTS = 200, 50
-#: most steps of a chain: WORK multiply-adds a pass over the gradients, within these two.
+#: largest number of steps of a chain: about WORK multiply-adds per pass, but within the limits MOST.
 MOST, WORK = (1000, 4000), 1e9
-#: most leapfrog steps of a proposal.
+#: largest number of leapfrog steps of a proposal.
 LEAPFROG = 10
-#: mean energy that the noise of the gradients brings to one proposal of DP-HMC: it costs acceptance like exp(-1).
+#: mean energy that the noise of the gradients adds to one proposal of DP-HMC. It lowers acceptance by a factor of about
+#: exp(-1).
 ENERGY = 1.0
 
-#: steps -> noise multiplier of each that uses up the part of the budget.
+#: number of steps -> noise multiplier of each of them, such that together they use up the part of the budget.
 Multiplier = Callable[[int], float]
 
 
 def most_steps(size: Size, rate: float) -> int:
-    """The most noisy gradients that are worth their time."""
+    """The largest number of noisy gradients that computing time allows."""
     return int(min(max(WORK / (rate * size.rows * size.coordinates), MOST[0]), MOST[1]))
 
 
@@ -51,7 +61,10 @@ def _whole(value: float, least: int, most: int) -> int:
 
 @dataclass(frozen=True)
 class Langevin:
-    """``steps`` T at sampling ``rate`` q with ``step_size`` (h, or eta), ``clip`` C and ``noise_multiplier`` s."""
+    """A plan of SGLD or SGNHT: ``steps`` T at sampling ``rate`` q, with ``clip`` C and ``noise_multiplier`` s.
+
+    ``step_size`` is h of SGLD or eta of SGNHT. ``friction`` is A of SGNHT, and 0 for SGLD.
+    """
 
     steps: int
     rate: float
@@ -61,7 +74,7 @@ class Langevin:
     friction: float = 0.0
 
     def relaxations(self, size: Size) -> float:
-        """Relaxation times of a typical direction, curvature n tau / D, in the whole run."""
+        """The length of the run in relaxation times of a direction of typical curvature n tau / D."""
         typical = size.rows * size.trace / size.coordinates
         if not self.friction:
             return 0.5 * self.step_size * self.steps * typical
@@ -69,7 +82,7 @@ class Langevin:
 
 
 def langevin(size: Size, mu: float, multiplier: Multiplier, *, steps: int | None, clip: float, rate: float) -> Langevin:
-    """SGLD. ``clip``: over the target's norm; ``steps``: None for the number by the budget (module)."""
+    """The plan of SGLD. ``clip`` is C over the target's norm. With ``steps`` None the module's rule gives T."""
     aim, largest = (a / size.stiffness for a in STABLE)
     c = clip * size.norm
     wanted = 4.0 * mu**2 / (aim * c**2)
@@ -83,7 +96,11 @@ def langevin(size: Size, mu: float, multiplier: Multiplier, *, steps: int | None
 def thermostat(
     size: Size, mu: float, multiplier: Multiplier, *, steps: int | None, clip: float, rate: float, friction: float
 ) -> Langevin:
-    """SGNHT: A is ``friction`` times 2 sqrt(typical curvature), critical damping there; eta = 2 A (q / (s C))^2."""
+    """The plan of SGNHT, with eta = 2 A (q / (s C))^2.
+
+    A is ``friction`` times 2 sqrt(n tau / D), which is critical damping at the typical curvature. ``clip`` and
+    ``steps`` are those of :func:`langevin`.
+    """
     c = clip * size.norm
     a = 2.0 * friction * math.sqrt(size.rows * size.trace / size.coordinates)
     largest = min(STABLE_MOMENTUM / math.sqrt(size.stiffness), STABLE_FRICTION / a)
@@ -97,7 +114,10 @@ def thermostat(
 
 @dataclass(frozen=True)
 class Walk:
-    """``steps`` k proposals of ``width`` in phi, ratios cut at ``slope`` a unit of distance, multiplier s of each."""
+    """A plan of DP-penalty: ``steps`` k proposals of ``width`` in phi, each with ``noise_multiplier`` s.
+
+    A row's log-likelihood ratio is clipped at ``slope`` per unit of distance in phi; None means no clip.
+    """
 
     steps: int
     width: float
@@ -106,13 +126,19 @@ class Walk:
 
 
 def walk(size: Size, mu: float, multiplier: Multiplier, *, steps: int | None, clip: float | None, noise: float) -> Walk:
-    """DP-penalty. A row's ratio has deviation sqrt(tau / D) a unit of distance, and is cut at ``clip`` times that.
+    """The plan of DP-penalty, whose log acceptance ratio has noise of standard deviation S = ``noise``.
 
-    S = c s with c = clip sqrt(tau) w at a proposal of width w, and s = sqrt(k) / mu; S = ``noise`` gives k w^2 =
-    (noise mu)^2 / (clip^2 tau), whatever k. The width is at most that of the best random walk, 2.38 / sqrt(n tau)
-    (Roberts, Gelman & Gilks 1997), and k the number at which it gets there. Where mu allows more, half of it (on the
-    log scale) goes to a smaller S, half to a wider clip. Where nothing is cut (``clip`` None) the bound of the box
-    stands for the clip: sqrt(D / tau) times its norm for a step of random direction.
+    A row's log-likelihood ratio has standard deviation sqrt(tau / D) per unit of distance. It is clipped at ``clip``
+    times that. At a proposal of width w
+
+        S = c s,  with  c = clip sqrt(tau) w  and  s = sqrt(k) / mu,
+
+    so S = ``noise`` gives k w^2 = (noise mu)^2 / (clip^2 tau) for every k. The width is at most that of the optimal
+    random walk, 2.38 / sqrt(n tau) (Roberts, Gelman & Gilks 1997). The number k is the one at which w reaches that
+    width. If mu allows more, half of the excess (on the log scale) reduces S, and half widens the clip.
+
+    With ``clip`` None nothing is clipped, and the bound that holds for all scaled rows takes the place of the clip. For
+    a step of random direction it is sqrt(D / tau) times the bound on a row's gradient.
     """
     best = 2.38 / math.sqrt(size.rows * size.trace)
     cut = clip if clip is not None else _bound_as_clip(size)
@@ -126,14 +152,18 @@ def walk(size: Size, mu: float, multiplier: Multiplier, *, steps: int | None, cl
 
 
 def _bound_as_clip(size: Size) -> float:
-    """Over a row's deviation: its bound, or 3 times its norm where it has none."""
+    """The bound of a row's gradient, or 3 times its norm if it has no bound, in the unit of ``clip``."""
     bound = size.bound if math.isfinite(size.bound) else 3.0 * size.norm
     return bound * math.sqrt(size.coordinates / size.trace)
 
 
 @dataclass(frozen=True)
 class Hamiltonian:
-    """``steps`` k proposals of ``leapfrog`` L steps of ``step_size``; gradients and ratios with their multipliers."""
+    """A plan of DP-HMC: ``steps`` k proposals of ``leapfrog`` L steps of ``step_size``.
+
+    Gradients have ``clip`` C and ``gradient_multiplier``. Ratios have ``slope``, the clip per unit of distance in phi
+    or None, and ``ratio_multiplier``.
+    """
 
     steps: int
     leapfrog: int
@@ -148,14 +178,19 @@ def hamiltonian(
     size: Size, mu: float, multiplier: Multiplier, *,
     steps: int | None, clip: float, ratio_clip: float | None, noise: float,
 ) -> Hamiltonian:  # fmt: skip
-    """DP-HMC. With trajectories of time t = L eta, which move by about t sqrt(D), and b = ``ratio_clip``:
+    """The plan of DP-HMC, whose log acceptance ratio has noise of standard deviation S = ``noise``.
 
-    ratios: S = b sqrt(tau) t s = ``noise`` gives k t^2 = (noise mu)^2 f / (b^2 tau) for their part f of mu^2;
-    gradients: their noise brings the energy t^2 C^2 (L + 1) k D / (2 L mu^2 (1 - f)) to a proposal, held at ENERGY.
+    A trajectory of time t = L eta moves by about t sqrt(D). Let b = ``ratio_clip``, and let f be the part of mu^2 that
+    the ratios get.
 
-    f makes both allow the same t (up to (L + 1) / L). t is at most a quarter of the period of a typical direction, and
-    what a path of LEAPFROG stable steps reaches; k is the number at which it gets there, with at most ``MOST``
-    gradients. Where mu allows more, C and b grow by the root of that factor, and the noise falls by it.
+    - Ratios: S = b sqrt(tau) t s = ``noise`` gives k t^2 = (noise mu)^2 f / (b^2 tau).
+    - Gradients: their noise adds the energy t^2 C^2 (L + 1) k D / (2 L mu^2 (1 - f)) to a proposal. It is held at
+      ``ENERGY``.
+
+    The part f makes both allow the same t, up to the factor (L + 1) / L. The time t is at most a quarter of the period
+    of a typical direction, and at most the time of ``LEAPFROG`` stable steps. The number k is the one at which t
+    reaches that limit. It takes at most :func:`most_steps` gradients. If mu allows more, C and b grow by the square
+    root of the excess factor, and the noise falls by that root.
     """
     c = clip * size.norm
     b = ratio_clip if ratio_clip is not None else _bound_as_clip(size)

@@ -1,4 +1,4 @@
-"""From a task and a budget to a chain: targets, charged mechanisms, and the posterior that is stored."""
+"""Fits of the private chains: settings, releases charged to the budget, targets, and stored posteriors."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from models.task import Task
 from privacy.budget import Budget, GaussianMechanism
 from privacy.ledger import Relation, Sampling
 
-#: expected rows of a batch: all rows, in every table of the suite; and those of a network, whose chain needs many steps
-#: (500 and 2,000 were tried on rows of Friedman's function).
+#: expected rows of a batch. The first makes all rows one batch in every table of the suite. The second is for networks,
+#: whose chains need many steps (500 and 2,000 were tried on rows of Friedman's function).
 BATCH_ROWS, NETWORK_BATCH_ROWS = 50_000, 500
-#: a sampling rate above this becomes a full batch: amplification would buy next to nothing there.
+#: a larger sampling rate becomes a full batch, because amplification would lower epsilon hardly at all.
 LARGEST_RATE = 0.5
-#: part of mu^2 that standardises the rows of a network (as in ``dp_vi_vinaroz_corrected``).
+#: part of mu^2 for the privately estimated moments of a network's rows (as in ``dp_vi_vinaroz_corrected``).
 SCALING_SHARE = 0.1
-#: most networks that are kept of a chain, and made-up inputs at which the mixing of their function is watched.
+#: largest number of networks kept of a chain, and number of synthetic inputs at which the mixing of f is measured.
 NETWORKS, PROBES = 100, 20
 GRADIENTS = "sum of clipped gradients of a batch"
 RATIOS = "sum of clipped log-likelihood ratios over their bound"
@@ -41,13 +41,18 @@ PUBLIC_N = Leak(
 
 @dataclass(frozen=True)
 class ChainSettings:
-    """What every chain is told; None: by the formulas of ``methods.mcmc._plans``. Raises ValueError out of range."""
+    """Settings of every chain. None means the formula of ``methods.mcmc._plans``.
 
-    steps: int | None = None  #: T noisy gradient steps; of penalty and HMC k accept steps, and those of their start
-    batch_rows: int | None = None  #: expected rows of a gradient's batch; None: ``BATCH_ROWS``, network 500
-    clip: float = 1.0  #: gradients: norm at which a row is clipped, over the target's ``norm`` (choice of this suite)
-    burn_in: float = 0.5  #: part of the chain that is thrown away (choice of this suite)
-    #: most draws that are kept, evenly spaced after burn-in; 1: the last one only. All are charged to the budget.
+    Raises ValueError for a value out of range.
+    """
+
+    #: T noisy gradient steps. For DP-penalty and DP-HMC it is k accept steps, and the steps of the run that starts
+    #: them.
+    steps: int | None = None
+    batch_rows: int | None = None  #: expected rows of a gradient's batch; None: ``BATCH_ROWS``, for a network 500
+    clip: float = 1.0  #: norm at which a row's gradient is clipped, over the target's ``norm`` (choice of this suite)
+    burn_in: float = 0.5  #: part of the chain that is discarded (choice of this suite)
+    #: largest number of kept draws, evenly spaced after burn-in; 1: the last one only. All are charged to the budget.
     draws: int = 500
 
     def __post_init__(self) -> None:
@@ -57,7 +62,7 @@ class ChainSettings:
         positive("chain", self, "clip")
 
     def rate(self, task: Task) -> float:
-        """q, the chance of a row to be in a batch."""
+        """The sampling rate q, the probability of a row to be in a batch."""
         n, rows = task.public.n, self.batch_rows
         if rows is None:
             rows = BATCH_ROWS
@@ -66,14 +71,14 @@ class ChainSettings:
 
 @dataclass(frozen=True)
 class TestedSettings(ChainSettings):
-    """And what a chain with accept steps is told: it starts where DP-SGLD, paid from the same budget, has led."""
+    """Settings of a chain with accept steps, which starts at the end of a DP-SGLD run charged to the same budget."""
 
-    burn_in: float = 0.2  #: part of the accept steps that is thrown away (choice of this suite)
-    #: part of mu^2 for the DP-SGLD run that finds the start; 0: the prior's mean, where far too little is left to leave
-    #: it (published: the truth, or not said)
+    burn_in: float = 0.2  #: part of the accept steps that is discarded (choice of this suite)
+    #: part of mu^2 for the DP-SGLD run that finds the start. 0: start at the prior's mean, but the budget is then far
+    #: too small to move away from it (published: start at the truth, or not stated)
     start_share: float = 0.5
-    #: a row's log-likelihood ratio is cut at this many of its typical deviations, or at the bound that no scaled
-    #: row exceeds if that is smaller; None: only at that bound, so that nothing is cut and the test is exact
+    #: a row's log-likelihood ratio is clipped at this many of its typical deviations, or at the bound that no scaled
+    #: row exceeds if that is smaller. None: only at that bound, so that nothing is clipped and the test is exact
     ratio_clip: float | None = 4.0
     noise: float = 1.0  #: S, standard deviation of the noise in the log acceptance ratio (published: about 1 to 2)
 
@@ -85,17 +90,18 @@ class TestedSettings(ChainSettings):
 
 
 class Purse(NamedTuple):
-    """What a budget has left for Gaussian releases. ``share``: part of its mu^2."""
+    """A ``share``, in mu^2, of what a budget has left for Gaussian releases."""
 
     budget: Budget
     relation: Relation
     share: float = 1.0
 
     def multiplier(self, steps: int, rate: float = 1.0) -> float:
-        """Noise multiplier of each of ``steps`` releases that together cost that part.
+        """The noise multiplier of each of ``steps`` releases that together cost the share.
 
-        With sampling the part is kept by the noise, not to the digit; what is left afterwards is read from the ledger.
-        T full-batch releases cost what one does with sqrt(T) times less noise.
+        T full-batch releases cost as much as one release with sqrt(T) times less noise. With sampling, the multiplier
+        is that of the whole rest divided by sqrt(share), so the cost is only near the share. What is left afterwards is
+        computed from the ledger.
         """
         if rate == 1 and self.budget.epsilon is not None:
             return math.sqrt(steps) * left_for(self.budget, GRADIENTS, self.relation) / math.sqrt(self.share)
@@ -104,12 +110,12 @@ class Purse(NamedTuple):
 
     @property
     def mu(self) -> float:
-        """Of one full-batch release."""
+        """The mu of one full-batch release that costs the share."""
         return 1.0 / self.multiplier(1)
 
 
 def gradients(target, purse: Purse, clip: float, multiplier: float, rate: float, steps: int):
-    """Charge ``steps`` releases of clipped gradient sums; the function that a chain asks for them."""
+    """Charge ``steps`` releases of clipped gradient sums, and return the function that makes them for a chain."""
     mechanism: GaussianMechanism = purse.budget.gaussian(
         GRADIENTS,
         sensitivity=clip,
@@ -131,7 +137,7 @@ def gradients(target, purse: Purse, clip: float, multiplier: float, rate: float,
 
 
 def ratios(purse: Purse, multiplier: float, steps: int):
-    """Charge ``steps`` releases of clipped ratio sums over their bound; the function that a chain asks for them."""
+    """Charge ``steps`` releases of clipped ratio sums over their bound, and return the function that makes them."""
     from methods.mcmc._targets import clipped_ratio_sum
 
     mechanism: GaussianMechanism = purse.budget.gaussian(
@@ -151,9 +157,9 @@ def ratios(purse: Purse, multiplier: float, steps: int):
 
 
 class Chain(InFrame):
-    """A private Markov chain on rows in the box, around bought column means.
+    """A private Markov chain on inputs scaled to [-1, 1] and centred by privately estimated column means.
 
-    A subclass gives :meth:`run`, which asks the purse for all that it releases.
+    A subclass defines :meth:`run`, whose releases are all charged to the ``Purse``.
     """
 
     privacy = Relation.ADD_REMOVE
@@ -166,8 +172,11 @@ class Chain(InFrame):
     leaks: ClassVar[tuple[Leak, ...]] = (PUBLIC_N,)
 
     def fit_unit(self, task: Task, settings: ChainSettings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Raises ValueError for a task without rows or a budget that states neither (epsilon, delta) nor a noise
-        multiplier, Diverged for a chain that leaves the finite range."""
+        """Run the chain on scaled rows and store its draws.
+
+        Raises ValueError for a task without rows or a budget that states neither (epsilon, delta) nor a noise
+        multiplier, and Diverged for a chain that leaves the finite range.
+        """
         from models.unconstrained import UnconstrainedDraws
 
         target = in_the_box(task, budget)
@@ -177,12 +186,12 @@ class Chain(InFrame):
         return Fit(posterior, budget.ledger, told | mixing(path.draws))
 
     def run(self, target, settings: ChainSettings, purse: Purse, rate: float, rng: np.random.Generator):
-        """(path, diagnostics), the latter functions of public numbers and releases alone."""
+        """The path and its diagnostics, which are functions of public numbers and releases alone."""
         raise NotImplementedError
 
 
 class TestedChain(Chain):
-    """A chain with accept steps, which says why it is not for a network."""
+    """A private chain with accept steps. It does not support networks, and says why."""
 
     def supports(self, task: Task) -> str | None:
         if task.model.kind == NETWORK:
@@ -195,11 +204,12 @@ class TestedChain(Chain):
 
 
 class NetworkChain(Method):
-    """A private chain on a network. A subclass gives ``run``, as below :class:`Chain`.
+    """A private chain on the weights of a network. A subclass defines ``run`` as one of :class:`Chain` does.
 
-    Rows are standardised by bought moments, as in ``dp_vi_vinaroz_corrected``; what is left goes to the chain. At most
-    ``NETWORKS`` draws are kept. R-hat and effective sample size are of the function at ``PROBES`` made-up inputs and of
-    log v, since hidden units can be exchanged: functions of released draws and of coins.
+    Rows are standardised by privately estimated moments, as in ``dp_vi_vinaroz_corrected``. The rest of the budget goes
+    to the chain. At most ``NETWORKS`` draws are kept. Since hidden units can be exchanged, R-hat and effective sample
+    size are those of log v and of the network's function at ``PROBES`` synthetic inputs. Both are functions of released
+    draws and of random numbers that read no row.
     """
 
     models = (NETWORK,)
@@ -215,8 +225,11 @@ class NetworkChain(Method):
     leaks: ClassVar[tuple[Leak, ...]] = (PUBLIC_N,)
 
     def fit(self, task: Task, settings: ChainSettings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Raises ValueError for a task without rows or a budget without (epsilon, delta), Diverged for a chain that
-        leaves the finite range."""
+        """Standardise the rows, run the chain and store its networks.
+
+        Raises ValueError for a task without rows or a budget without (epsilon, delta), and Diverged for a chain that
+        leaves the finite range.
+        """
         from methods.mcmc._network import Network
         from models.bnn_regression import NetworkEnsemble
         from models.standardise import Standardiser
@@ -242,25 +255,25 @@ class NetworkChain(Method):
 
 
 def stored(draws: np.ndarray) -> np.ndarray:
-    """In single precision. Raises Diverged where that cannot hold them."""
+    """The draws in single precision. Raises Diverged for a draw beyond its range."""
     if not (np.abs(draws) < np.finfo(np.float32).max).all():
         raise Diverged("a draw is beyond the range of single precision; make more steps")
     return draws.astype(np.float32)
 
 
 def in_the_box(task: Task, budget: Budget):
-    """The target of a regression in the box; its column means and deviations are charged to the budget."""
+    """The target of a regression on scaled rows. Column means and deviations are estimated from the budget."""
     from methods._shared.logistic_gaussian import centred
     from methods.mcmc._targets import Linear, Logistic
 
-    centre = centred.bought(task, budget)
+    centre = centred.private_centre(task, budget)
     if task.model.kind == "logistic_regression_normal_prior":
         return Logistic(centre.rows(task), centre, 1.0 / task.model.prior_sd**2, task.public.n)
     return Linear(task.x, task.y, centre, task.model, task.public.n)
 
 
 def langevin_run(target, settings: ChainSettings, purse: Purse, rate: float, *, steps: int | None, burn_in: float):
-    """One DP-SGLD run: (path, plan)."""
+    """One DP-SGLD run, as (path, plan)."""
     from methods.mcmc import _kernels, _plans
 
     plan = _plans.langevin(
@@ -275,7 +288,7 @@ def langevin_run(target, settings: ChainSettings, purse: Purse, rate: float, *, 
 
 
 def started(target, settings: TestedSettings, purse: Purse, rate: float):
-    """(theta, scale) where an accept-reject chain starts: the end of a DP-SGLD run at ``start_share`` of mu^2."""
+    """The start (theta, scale) of an accept-reject chain: the end of a DP-SGLD run at ``start_share`` of mu^2."""
     if not settings.start_share:
         return target.start, target.unit(target.start)
     share = purse._replace(share=settings.start_share)
@@ -290,10 +303,10 @@ def told(target, plan, **more: float) -> dict[str, float]:
 
 
 def mixing(draws: np.ndarray) -> dict[str, float]:
-    """Largest split R-hat of the two halves and smallest effective sample size of the draws (m, D) of one chain.
+    """The largest split R-hat and the smallest effective sample size of the draws (m, D) of one chain.
 
-    R-hat as in Gelman et al. 2013, section 11.4; autocorrelations by Geyer's initial positive sequence. Empty below
-    8 draws. One chain cannot tell that it has not arrived.
+    R-hat compares the two halves (Gelman et al. 2013, section 11.4). Autocorrelations are summed by Geyer's initial
+    monotone sequence. The result is empty below 8 draws. A single chain cannot show that it has not converged.
     """
     m = len(draws)
     if m < 8:
@@ -309,7 +322,7 @@ def mixing(draws: np.ndarray) -> dict[str, float]:
 
 
 def effective_size(x: np.ndarray) -> float:
-    """Effective sample size of one series (m,); 1 for a constant one."""
+    """The effective sample size of one series (m,), which is 1 for a constant one."""
     m, c = len(x), x - x.mean()
     power = np.abs(np.fft.rfft(c, 2 * m)) ** 2
     acov = np.fft.irfft(power)[:m]

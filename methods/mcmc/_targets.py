@@ -1,8 +1,8 @@
-"""What the chains move on: posteriors as clipped per-row sums, in coordinates where a row tells about as much of each.
+"""Log-posteriors that the private chains sample, as sums of clipped terms of the rows.
 
-A chain has one vector theta (D,). Its steps are taken in phi = theta / scale, with ``scale`` a function of theta
-(:meth:`Target.unit`) that is read from released iterates and held fixed once draws are kept: a constant change of
-coordinates, which leaves the posterior what it is.
+A chain has one vector theta (D,). Its steps are taken in phi = theta / scale, so that a row's information about each
+coordinate has about the same size. The ``scale`` is a function of released iterates (:meth:`Target.unit`). It is held
+fixed once draws are kept, so phi is then a constant change of coordinates and the posterior stays the same.
 
 ==================  ==============================================================================================
 target              theta
@@ -12,8 +12,8 @@ target              theta
 ``_network``        both layers of the network on standardised rows, then eta = log v
 ==================  ==============================================================================================
 
-The parts of the log-posterior that read no row (prior, Jacobian, -n eta / 2 with the public n) stay outside of every
-release: :meth:`Target.public_gradient`, :meth:`Target.public_log_density`.
+Some parts of the log-posterior read no row: the prior, the Jacobian, and -n eta / 2 with the public n. They are added
+outside of every release, by :meth:`Target.public_gradient` and :meth:`Target.public_log_density`.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from methods._shared import row_blocks
 from methods._shared.logistic_gaussian.centred import Centre
 from models.unconstrained import inverse_softplus
 
-#: log v at which its exponential is held: far beyond any posterior, and squares still finite.
+#: |log v| is limited to this: it is far beyond any posterior, and squares of v are still finite.
 _FURTHEST = 300.0
 
 
 @dataclass(frozen=True)
 class Size:
-    """What public numbers and releases say of a target; a row's gradients are in phi.
+    """The size of a target's gradients and curvatures in phi, from public numbers and releases.
 
-    ``trace``: of the Fisher information of one row at a typical point. ``prior``: largest curvature of the prior.
-    ``norm``: Euclidean norm up to which a row's gradient is not clipped by default. ``bound``: norm that no row
-    exceeds, infinite where there is none.
+    ``rows`` is the public number n, ``coordinates`` is D. ``trace`` is the trace of the Fisher information of one row
+    at a typical point. ``prior`` is the largest curvature of the prior. ``norm`` is the Euclidean norm up to which a
+    row's gradient is not clipped by default. ``bound`` is a norm that no row's gradient exceeds, or infinity.
     """
 
     rows: int
@@ -51,7 +51,7 @@ class Size:
 
     @property
     def stiffness(self) -> float:
-        """The largest curvature that the posterior can have: all of the trace in one direction, and the prior's."""
+        """The largest possible curvature of the posterior: the whole trace in one direction, plus the prior's."""
         return self.rows * self.trace + self.prior
 
 
@@ -61,19 +61,21 @@ def shrinking(norm: np.ndarray, clip: float) -> np.ndarray:
 
 
 def inverse_variance(theta: np.ndarray) -> float:
-    """1 / v = exp(-eta) with eta the last entry of theta; held in the finite range."""
+    """1 / v = exp(-eta), with eta the last entry of theta. The exponent is limited so that the result is finite."""
     return math.exp(min(max(-float(theta[-1]), -_FURTHEST), _FURTHEST))
 
 
 def clipped_ratio_sum(energy: np.ndarray, proposed: np.ndarray, bound: float) -> float:
-    """Sum over rows of log p(row | proposed) - log p(row | current), each cut to [-bound, bound], over ``bound``.
+    """The sum of the rows' log-likelihood ratios, each clipped to [-bound, bound], divided by ``bound``.
 
-    ``energy``, ``proposed``: (n,) the rows' terms at the two points, nats.
+    A row's ratio is log p(row | proposed) - log p(row | current). ``energy`` and ``proposed``, each (n,), are the rows'
+    log-likelihoods at the current and the proposed point, in nats.
 
-    Sensitivity under add/remove: 1. Proof: both points and ``bound`` are functions of earlier releases and of coins
-    that read no row, so a row contributes one number that depends on it alone, of size at most ``bound`` / ``bound``;
-    one that is not a number contributes 0. (Replacing a row: 2.) Where ``bound`` is the target's own
-    (:meth:`Target.ratio_bound`), nothing is cut and the sum is exact.
+    Sensitivity under add/remove: 1. Proof: Both points and ``bound`` are functions of earlier releases and of random
+    numbers that read no row. So a row contributes one number that depends on that row alone. After the division its
+    size is at most ``bound`` / ``bound`` = 1. A ratio that is not a number contributes 0. Under replacement of a row
+    the sensitivity is 2. If ``bound`` is the target's own (:meth:`Target.ratio_bound`), nothing is clipped and the sum
+    is exact.
     """
 
     def part(energy: np.ndarray, proposed: np.ndarray) -> float:
@@ -85,51 +87,51 @@ def clipped_ratio_sum(energy: np.ndarray, proposed: np.ndarray, bound: float) ->
 
 
 class Target(abc.ABC):
-    """A log-posterior over theta (D,). ``n``: rows at hand (``size.rows`` is the public number)."""
+    """A log-posterior over theta (D,). ``n`` is the actual number of rows, and ``size.rows`` the public one."""
 
     size: Size
     start: np.ndarray
     n: int
 
     def unit(self, theta: np.ndarray) -> np.ndarray:
-        """Scale (D,) of phi at a released point."""
+        """The scale (D,) of phi at a released point."""
         return np.ones(len(theta))
 
     @abc.abstractmethod
     def clipped_gradients(self, theta: np.ndarray, scale: np.ndarray, rows, clip: float) -> np.ndarray:
-        """Sum over ``rows`` of the gradient of log p(row | theta) in phi, each of norm at most ``clip``; (D,).
+        """The sum over ``rows`` of the gradients of log p(row | theta) in phi, each clipped to norm ``clip``; (D,).
 
         L2 sensitivity under add/remove: ``clip``. Proof: theta and ``scale`` are functions of earlier releases, so a
-        row contributes a vector that depends on it alone, multiplied by ``shrinking``, so of norm at most ``clip``; a
-        row whose vector is not finite contributes 0.
+        row contributes a vector that depends on that row alone. The vector is multiplied by ``shrinking``, so its norm
+        is at most ``clip``. A row whose vector is not finite contributes 0.
         """
 
     @abc.abstractmethod
     def energy(self, theta: np.ndarray) -> np.ndarray:
-        """The part of log p(row | theta) that reads the row, (n,), nats. Private."""
+        """The part of log p(row | theta) that reads the row, (n,), in nats. It is private."""
 
     @abc.abstractmethod
     def public_gradient(self, theta: np.ndarray) -> np.ndarray:
-        """Gradient in theta of the part of the log-posterior that the clipped gradients leave out, (D,)."""
+        """The gradient in theta, (D,), of the part of the log-posterior that the clipped gradients leave out."""
 
     @abc.abstractmethod
     def public_log_density(self, theta: np.ndarray) -> float:
-        """The part of the log-posterior that :meth:`energy` leaves out, nats, up to a constant."""
+        """The part of the log-posterior that :meth:`energy` leaves out, in nats, up to a constant."""
 
     def ratio_bound(self, theta: np.ndarray, other: np.ndarray) -> float:
-        """The largest change of a row's :meth:`energy` between two points, over all rows; symmetric in them."""
+        """The largest change of a row's :meth:`energy` between two points, over all rows. Symmetric in the points."""
         return math.inf
 
     def in_box(self, draws: np.ndarray) -> np.ndarray:
-        """(m, D) of the chain -> (m, D) of the model (``models.unconstrained``)."""
+        """Draws (m, D) of the chain as theta (m, D) of the model on scaled rows (``models.unconstrained``)."""
         return draws
 
 
 class Logistic(Target):
-    """Rows z (n, D) are (2 y - 1) [x - centre, 1], log p = log sigmoid(z . theta), |x| <= 1; theta ~ N(0, P^-1).
+    """The posterior of logistic regression: log p = log sigmoid(z . theta), with the prior theta ~ N(0, P^-1).
 
-    The gradient of a row has norm at most that of z; the trace of its Fisher information is at most a quarter of the
-    typical squared norm.
+    The rows z (n, D) are (2 y - 1) [x - centre, 1], with every |x_j| <= 1. The gradient of a row has at most the norm
+    of z. The trace of its Fisher information is at most a quarter of the typical squared norm of z.
     """
 
     def __init__(self, z: np.ndarray, centre: Centre, precision: float, n: int):
@@ -164,7 +166,10 @@ class Logistic(Target):
         return -0.5 * float(theta @ self.precision @ theta)
 
     def ratio_bound(self, theta, other):
-        """L1 norm of the step in the box. log sigmoid has slope at most 1, and each entry of [x, 1] at most 1."""
+        """The L1 norm of the step, in coordinates of [x, 1].
+
+        It is a bound because log sigmoid has slope at most 1 and each entry of [x, 1] has size at most 1.
+        """
         return float(np.abs(self.centre.map @ (theta - other)).sum())
 
     def in_box(self, draws):
@@ -172,10 +177,11 @@ class Logistic(Target):
 
 
 class Residuals(Target):
-    """A regression y ~ N(f, v) with eta = log v the last entry of theta, v ~ InvGamma(shape, rate); e = y - f.
+    """The posterior of a regression y ~ N(f, v), where v ~ InvGamma(shape, rate) and eta = log v ends theta.
 
-    In phi a row's gradient is (e / sqrt v) times that of f over the typical size of its entries, then
-    (e^2 / v - 1) / sqrt 2: all of about unit size where f fits.
+    Let e = y - f. In phi, a row's gradient in the other entries is e / sqrt(v) times the gradient of f, divided by the
+    typical size of its entries. In the last entry it is (e^2 / v - 1) / sqrt(2). All entries have about unit size if f
+    fits.
     """
 
     shape: float
@@ -183,23 +189,26 @@ class Residuals(Target):
 
     @abc.abstractmethod
     def residuals(self, theta: np.ndarray) -> np.ndarray:
-        """y - f, (n,)."""
+        """The residuals y - f, (n,)."""
 
     def energy(self, theta):
         with np.errstate(over="ignore", invalid="ignore"):
             return -0.5 * self.residuals(theta) ** 2 * inverse_variance(theta)
 
     def noise_log_density(self, theta: np.ndarray) -> float:
-        """log p(eta) - n eta / 2: prior, Jacobian of v = exp(eta) and what the likelihood says without a row."""
+        """log p(eta) - n eta / 2: prior, Jacobian of v = exp(eta), and the likelihood's part that reads no row."""
         return -(self.shape + 0.5 * self.size.rows) * theta[-1] - self.rate * inverse_variance(theta)
 
     def noise_gradient(self, theta: np.ndarray) -> float:
-        """Derivative of log p(eta); the rows' -1/2 each is in the clipped gradients."""
+        """The derivative of log p(eta). The -1/2 of each row is in the clipped gradients."""
         return -self.shape + self.rate * inverse_variance(theta)
 
 
 class Linear(Residuals):
-    """f = w . [x - centre, 1]; w | v ~ N(0, v (p K)^-1), K as the centring makes it; rows in the box."""
+    """The posterior of linear regression f = w . [x - centre, 1] on scaled rows, with w | v ~ N(0, v (p K)^-1).
+
+    Here p is the prior precision of the model and K = M' M, with M the map of the centring (``Centre.map``).
+    """
 
     def __init__(self, x: np.ndarray, y: np.ndarray, centre: Centre, model, n: int):
         self.x = np.ones((len(x), x.shape[1] + 1))
@@ -224,7 +233,7 @@ class Linear(Residuals):
         return self.y - self.x @ theta[:-1]
 
     def clipped_gradients(self, theta, scale, rows, clip):
-        v, width = 1.0 / inverse_variance(theta), scale[-2]  # of the intercept; the other weights by ``_entry``
+        v, width = 1.0 / inverse_variance(theta), scale[-2]  # width: scale of the intercept; ``_entry`` has the others
 
         def part(x, y, squares):
             with np.errstate(over="ignore", invalid="ignore"):
@@ -252,9 +261,15 @@ class Linear(Residuals):
         )
 
     def ratio_bound(self, theta, other):
-        """Half of |e'^2 / v' - e^2 / v| over the box: |x| <= 1, |y| <= 1, so that |e| <= 1 + |w|_1 =: E, |e' - e| <=
-        |w' - w|_1 =: m. By the triangle inequality at most m (E + E') / (2 v') + E^2 |1 / v' - 1 / v| / 2, and the
-        same with the points exchanged: the smaller of the two."""
+        """A bound on |e'^2 / v' - e^2 / v| / 2 over all scaled rows, with a prime for the other point.
+
+        Since every |x_j| <= 1 and |y| <= 1, |e| <= 1 + |w|_1 =: E and |e' - e| <= |w' - w|_1 =: m. By the triangle
+        inequality the change is at most
+
+            m (E + E') / (2 v') + E^2 |1 / v' - 1 / v| / 2,
+
+        and at most the same with the points exchanged. The result is the smaller of the two.
+        """
         w, u = self.centre.map @ theta[:-1], self.centre.map @ other[:-1]
         moved, e, f = float(np.abs(w - u).sum()), 1.0 + float(np.abs(w).sum()), 1.0 + float(np.abs(u).sum())
         p, q = inverse_variance(theta), inverse_variance(other)

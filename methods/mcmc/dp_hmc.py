@@ -1,4 +1,4 @@
-"""DP-HMC: Hamiltonian proposals by noisy gradients, and an accept test that knows how noisy it is."""
+"""DP-HMC: Hamiltonian proposals by noisy gradients, and an accept test that corrects for its privacy noise."""
 
 from __future__ import annotations
 
@@ -20,14 +20,16 @@ from methods.mcmc._release import (
 class DPHMC(TestedChain):
     """Hamiltonian Monte Carlo with noisy clipped gradients and the penalty test for acceptance.
 
-    An iteration releases L + 1 clipped sums of gradients and one sum of clipped log-likelihood ratios over their bound.
-    The gradients are fresh: none is used again. Two full-batch Gaussian events, of k (L + 1) and k steps, share what
-    the start has left. Noise and clipping of the gradients cost acceptance, not exactness. Only the clip of the ratios
-    costs exactness. The start is the end of a DP-SGLD run, charged to the same budget.
+    An iteration releases L + 1 clipped sums of gradients, and one sum of clipped log-likelihood ratios divided by their
+    bound. No gradient is used twice. The two releases are full-batch Gaussian events of k (L + 1) and k steps. They
+    share the budget that the start has left. Noise and clipping of the gradients lower the acceptance rate, and the
+    chain stays exact. Only the clip of the ratios makes it inexact. The start is the end of a DP-SGLD run, charged to
+    the same budget.
 
-    Known weakness: on tables of tens of thousands of rows the noise variance at which clipped gradients balance is
-    several posterior deviations away from the posterior's. Paths are then drawn there and hardly any proposal is taken,
-    which the diagnostic ``stayed`` reports. The result is then little more than the start.
+    Known weakness: clipped gradients may balance at a noise variance several posterior deviations away from the
+    posterior's. This happens on tables of tens of thousands of rows. Trajectories are then drawn to that value, and
+    hardly any proposal is accepted, which the diagnostic ``stayed`` reports. The result is then little more than the
+    start.
     """
 
     name = "dp_hmc"
@@ -37,7 +39,7 @@ class DPHMC(TestedChain):
     Settings = TestedSettings
 
     def run(self, target, settings: TestedSettings, purse: Purse, rate: float, rng: np.random.Generator):
-        """Start, then as many proposals as the rest pays for."""
+        """Find the start, then make proposals with the rest of the budget."""
         from methods.mcmc import _kernels, _plans
 
         theta, scale = started(target, settings, purse, rate)
@@ -47,7 +49,7 @@ class DPHMC(TestedChain):
         )  # fmt: skip
         count = plan.steps * (plan.leapfrog + 1)
         ask = gradients(target, purse, plan.clip, plan.gradient_multiplier, 1.0, count)
-        # what is left now, which differs from the plan by rounding (or by more where the start had sampled batches)
+        # what is left of the budget, which differs from the plan by rounding, or by more if the start sampled batches
         multiplier = max(plan.ratio_multiplier, purse.multiplier(plan.steps))
         test = ratios(purse, multiplier, plan.steps)
         path = _kernels.hmc(

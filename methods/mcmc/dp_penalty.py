@@ -1,4 +1,4 @@
-"""DP-penalty: a random walk whose accept test knows how noisy it is."""
+"""DP-penalty: random-walk Metropolis-Hastings whose accept test corrects for its privacy noise."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from methods.mcmc._release import LINEAR, LOGISTIC, Purse, TestedChain, TestedSe
 class DPPenalty(TestedChain):
     """Random-walk Metropolis-Hastings with the penalty test on clipped log-likelihood ratios.
 
-    Each accept step releases the sum of the rows' clipped log-likelihood ratios over their bound c, sensitivity 1, with
-    noise s. That is one full-batch Gaussian event per step. Whether a proposal is taken is a function of that number
-    and of coins, and so are all samples. The start is the end of a DP-SGLD run, charged to the same budget. Widths and
-    number of proposals follow from public numbers and the budget.
+    Each accept step releases the sum of the rows' clipped log-likelihood ratios, divided by their bound c. The
+    sensitivity is 1 and the noise has standard deviation s, which is one full-batch Gaussian event per step. The
+    release and random numbers that read no row decide whether a proposal is accepted, so all samples are functions of
+    them. The start is the end of a DP-SGLD run, charged to the same budget. Widths and number of proposals follow from
+    public numbers and the budget.
 
-    The chain is exact except for the clip. With ``ratio_clip`` None the bound is one that no row in [-1, 1] exceeds,
-    and the posterior is left invariant whatever the noise. The proposals are then several times smaller.
+    The chain is exact except for the clip. With ``ratio_clip`` None the bound is one that no row in [-1, 1] exceeds.
+    The posterior is then invariant for any noise, but the proposals are several times smaller.
     """
 
     name = "dp_penalty"
@@ -26,7 +27,7 @@ class DPPenalty(TestedChain):
     Settings = TestedSettings
 
     def run(self, target, settings: TestedSettings, purse: Purse, rate: float, rng: np.random.Generator):
-        """Start, then as many accept steps as the rest pays for."""
+        """Find the start, then make accept steps with the rest of the budget."""
         from methods.mcmc import _kernels, _plans
 
         theta, scale = started(target, settings, purse, rate)

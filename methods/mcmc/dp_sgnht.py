@@ -1,4 +1,4 @@
-"""DP-SGNHT: the Nose-Hoover thermostat whose temperature is its privacy noise."""
+"""DP-SGNHT: the stochastic gradient Nose-Hoover thermostat whose injected noise is its privacy noise."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class DPSGNHT(Chain):
     """Stochastic gradient Nose-Hoover thermostat on clipped gradients.
 
     It is DP-SGLD with a momentum. One clipped sum of gradients is released per step, and position, momentum and
-    friction are functions of these releases. Noise of the batches is absorbed by the friction; the bias of clipping is
-    not.
+    friction are functions of these releases. The friction absorbs the noise of the batches, but not the bias of
+    clipping.
     """
 
     name = "dp_sgnht"
@@ -34,7 +34,7 @@ class DPSGNHT(Chain):
 
     @dataclass(frozen=True)
     class Settings(ChainSettings):
-        """As :class:`ChainSettings`, and the friction."""
+        """The settings of every chain (:class:`ChainSettings`), and the friction."""
 
         friction: float = 1.0  #: A over critical damping of a typical direction (choice of this suite)
 
@@ -43,7 +43,7 @@ class DPSGNHT(Chain):
             positive("chain", self, "friction")
 
     def run(self, target, settings: Settings, purse: Purse, rate: float, rng: np.random.Generator):
-        """The whole of what is left goes to the gradients."""
+        """Run the chain with all that is left of the budget."""
         from methods.mcmc import _kernels, _plans
 
         plan = _plans.thermostat(
@@ -63,7 +63,7 @@ class DPSGNHTNetwork(NetworkChain):
     """The stochastic gradient Nose-Hoover thermostat for the weights and the log noise variance of a network.
 
     The chain is that of the linear models. Each step releases one clipped sum of gradients over a Poisson batch of
-    about 2,000 rows.
+    about 500 rows.
     """
 
     name = "dp_sgnht"

@@ -1,8 +1,8 @@
-"""Positive control: the exact posterior by the No-U-Turn sampler (NumPyro).
+"""The exact posterior by the No-U-Turn sampler (NumPyro), as a reference without privacy.
 
-Asymptotically exact, and slow: for one small data set, one split. Weights of a network are known only up to
-permutation and sign of the hidden units, so convergence is judged on what is identified: the function at training
-inputs, the noise precision and the weight precision. Gives no privacy.
+It is exact asymptotically and slow, so it is meant for one split of one small data set. The weights of a network are
+identified only up to permutation and sign of the hidden units. Convergence is therefore judged on quantities that are
+identified: the function at training inputs, the noise precision and the weight precision.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from privacy.budget import Budget
 class NUTS(Method):
     """The exact posterior by the No-U-Turn sampler of NumPyro, without privacy.
 
-    The weights of a network are known only up to permutation and sign of the hidden units. So convergence is judged on
-    the function at training inputs, the noise precision and the weight precision.
+    The weights of a network are identified only up to permutation and sign of the hidden units. So convergence is
+    judged on the function at training inputs, the noise precision and the weight precision.
     """
 
     name = "nuts"
@@ -38,15 +38,15 @@ class NUTS(Method):
 
     @dataclass(frozen=True)
     class Settings:
-        """Chains run one after the other, in single precision."""
+        """The settings of the chains, which run one after the other, in single precision."""
 
-        num_warmup: int = 500  # steps per chain to adapt step size and mass matrix, thrown away (choice of this suite)
+        num_warmup: int = 500  # steps per chain to adapt step size and mass matrix, discarded (choice of this suite)
         num_samples: int = 1000  # draws per chain after that (choice of this suite)
         chains: int = 4  # independent chains; R-hat needs 2 or more (choice of this suite)
         max_tree_depth: int = 10  # at most 2^this leapfrog steps per draw (NumPyro's default)
-        target_accept: float = 0.8  # mean acceptance probability aimed at (Hoffman & Gelman 2014, section 4.2)
-        networks: int = 500  # most networks stored, evenly spaced over all draws (size of the stored posterior)
-        probes: int = 50  # training inputs at which the function's R-hat and ESS are taken
+        target_accept: float = 0.8  # target of the mean acceptance probability (Hoffman & Gelman 2014, section 4.2)
+        networks: int = 500  # largest number of networks stored, evenly spaced over all draws
+        probes: int = 50  # training inputs at which the function's R-hat and ESS are computed
 
         def __post_init__(self) -> None:
             whole("nuts", self, "num_warmup", "chains", "max_tree_depth", "networks", "probes")
@@ -60,11 +60,11 @@ class NUTS(Method):
         import numpyro  # noqa: F401 - the import alone takes seconds
 
     def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Sample (w, gamma, lambda) given the scaled training rows.
+        """Sample (w, gamma, lambda) given the standardised training rows.
 
         Diagnostics: largest split R-hat and smallest effective sample size over the probes and the two precisions,
-        number of divergent transitions, mean leapfrog steps. Raises ValueError below 2 rows, :class:`Diverged` where
-        a draw is not finite.
+        number of divergent transitions, mean leapfrog steps. Raises ValueError below 2 rows, and :class:`Diverged` if a
+        draw is not finite.
         """
         if task.model.kind == "mixture_of_gaussians":
             from methods.mcmc import _mixture as sampling
@@ -134,7 +134,7 @@ def _sampler(model: BNNRegression, d: int, settings: NUTS.Settings):
 
 
 def _model(model: BNNRegression, d: int):
-    """The NumPyro program of ``models.bnn_regression``: w = z / sqrt(lambda) with z ~ N(0, 1) (not centred)."""
+    """The NumPyro model of ``models.bnn_regression``, not centred: w = z / sqrt(lambda) with z ~ N(0, 1)."""
     import jax.numpy as jnp
     import numpyro
     import numpyro.distributions as dist
@@ -153,7 +153,7 @@ def _model(model: BNNRegression, d: int):
 
 
 def _posterior(draws: dict[str, np.ndarray], most: int, scale: Standardiser) -> NetworkEnsemble:
-    """At most ``most`` networks, evenly spaced over the draws of all chains laid end to end."""
+    """At most ``most`` networks, evenly spaced over the concatenated draws of all chains."""
     flat = {k: v.reshape(-1, *v.shape[2:]) for k, v in draws.items()}
     total = len(flat["gamma"])
     keep = np.linspace(0, total - 1, min(most, total)).round().astype(int)
@@ -163,12 +163,12 @@ def _posterior(draws: dict[str, np.ndarray], most: int, scale: Standardiser) -> 
     )
 
 
-# Positive control: the exact posterior of logistic regression on inputs scaled to [-1, 1] by the No-U-Turn sampler.
+# The exact posterior of logistic regression on inputs scaled to [-1, 1], as a reference without privacy.
 class NUTSLogistic(InFrame):
     """The exact posterior of Bayesian logistic regression by the No-U-Turn sampler of NumPyro, without privacy.
 
     It runs in double precision in the coordinates of the Laplace approximation, in which the posterior is nearly
-    normal. The whitening is a linear map and leaves the target as it is. All draws are stored, in single precision.
+    normal. This whitening is a linear map, so the target stays the same. All draws are stored, in single precision.
     Diagnostics over all parameters: largest split R-hat, smallest effective sample size.
     """
 
@@ -180,10 +180,10 @@ class NUTSLogistic(InFrame):
 
     @dataclass(frozen=True)
     class Settings:
-        """Chains run side by side, from draws of the Laplace approximation."""
+        """The settings of the chains, which run in parallel from draws of the Laplace approximation."""
 
         chains: int = 4  #: independent chains; R-hat needs 2 or more (choice of this suite)
-        num_warmup: int = 100  #: steps per chain to adapt step size and mass matrix, thrown away (choice of this suite)
+        num_warmup: int = 100  #: steps per chain to adapt step size and mass matrix, discarded (choice of this suite)
         num_samples: int = 250  #: draws per chain after that (choice of this suite)
 
         def __post_init__(self) -> None:
@@ -194,8 +194,10 @@ class NUTSLogistic(InFrame):
         import numpyro  # noqa: F401 - the import alone takes seconds
 
     def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Raises ValueError for a task without rows or a class that is not 0 or 1, Diverged where a draw is not
-        finite."""
+        """Sample the scaled rows' posterior and store all draws.
+
+        Raises ValueError for a task without rows or a class that is not 0 or 1, and Diverged if a draw is not finite.
+        """
         from methods._shared.logistic.reference import long_chains
         from methods._shared.logistic.sampler import Target
         from methods._shared.logistic_gaussian.posterior import signed

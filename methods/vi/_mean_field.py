@@ -1,19 +1,20 @@
-"""Mean-field Gaussian variational inference for the one-layer network: objective, closed-form gradients, clipping.
+"""Mean-field Gaussian variational inference for the one-layer network: objective, gradients and clipping.
 
-Model (appendix D of Vinaroz & Park 2023): f(x) = w1 . [1; relu(W0 [1; x])], y ~ N(f(x), 1/gamma), every weight
-N(0, 1/lambda) a priori; q gives each weight its own N(m, v). No fan-in scaling, bias FIRST in both layers.
+The model is that of Vinaroz & Park 2023, appendix D, with bias FIRST in both layers and no fan-in scaling:
 
-Parameters are one flat vector [m0 (H, d+1), m1 (H+1), rho0 (H, d+1), rho1 (H+1)] with v = |rho| + 1e-6, the
-parametrisation of the authors' scripts. Two estimators of the data term of one row (both average over the L draws
-of W0, which a whole batch shares):
+    f(x) = w1 . [1; relu(W0 [1; x])],   y ~ N(f(x), 1/gamma),   every weight ~ N(0, 1/lambda).
 
-``pair``      L draws of w1 as well, and the mean over all L x L pairs: the authors' scripts.
-``marginal``  w1 integrated in closed form: equation 123 of the paper.
+The variational distribution q gives each weight its own N(m, v). The parameters are one flat vector
+[m0 (H, d+1), m1 (H+1), rho0 (H, d+1), rho1 (H+1)]. As in the authors' scripts, v = |rho| + 1e-6.
 
-Nothing here loops over the rows of a batch in Python and nothing calls automatic differentiation. The matrix products
-of batch sums go to BLAS, all that is elementwise to one fused loop, in blocks that stay in the second-level cache;
-clipping works row by row in one compiled loop that keeps no per-example gradient.
-Draws of the two layers are arguments, so that every gradient is a deterministic function of its inputs.
+There are two estimators of a row's data term. Both average over L draws of W0, which a whole batch shares:
+
+``pair``      L draws of w1 as well, and the mean over all L x L pairs, as in the authors' scripts.
+``marginal``  w1 integrated in closed form, as in equation 123 of the paper.
+
+Gradients are in closed form. Matrix products of batch sums use BLAS, and elementwise operations are one compiled loop,
+in blocks that fit the second-level cache. Clipping works row by row in one compiled loop that stores no per-example
+gradient. Draws of the two layers are arguments, so every gradient is a deterministic function of its inputs.
 """
 
 from __future__ import annotations
@@ -29,25 +30,25 @@ from models.standardise import Standardiser
 #: added to |rho| so that a variance stays above 0 (authors' scripts).
 FLOOR = 1e-6
 
-#: rows of a block, times draws, times hidden units: 4 bytes each, two such arrays, half of a 1 MiB cache.
+#: rows of a block times draws times hidden units. Two such arrays of 4-byte numbers fill most of a 1 MiB cache.
 _BLOCK = 100_000
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the parts of the flat parameter vector lie, for ``inputs`` columns (bias not counted) and H units."""
+    """The layout of the flat parameter vector for ``inputs`` columns, bias not counted, and H ``hidden`` units."""
 
     inputs: int
     hidden: int
 
     @property
     def first(self) -> int:
-        """Number of weights of the first layer."""
+        """The number of weights of the first layer."""
         return self.hidden * (self.inputs + 1)
 
     @property
     def second(self) -> int:
-        """Number of weights of the second layer."""
+        """The number of weights of the second layer."""
         return self.hidden + 1
 
     @property
@@ -56,11 +57,11 @@ class Layout:
 
     @property
     def size(self) -> int:
-        """Length of the flat vector."""
+        """The length of the flat vector."""
         return 2 * self.weights
 
     def split(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Views m0 (H, d+1), m1 (H+1,), rho0 (H, d+1), rho1 (H+1,). Raises ValueError for another length."""
+        """The views m0 (H, d+1), m1 (H+1,), rho0 (H, d+1), rho1 (H+1,). Raises ValueError for another length."""
         if theta.shape != (self.size,):
             raise ValueError(f"theta has shape {theta.shape}; this layout needs ({self.size},)")
         a, n = self.first, self.weights
@@ -68,21 +69,21 @@ class Layout:
         return theta[:a].reshape(shape), theta[a:n], theta[n : n + a].reshape(shape), theta[n + a :]
 
     def standard_normal(self, rng: np.random.Generator) -> np.ndarray:
-        """Every m and every rho from N(0, 1): the starting value of the authors' scripts."""
+        """A start with every m and every rho from N(0, 1), as in the authors' scripts."""
         return rng.standard_normal(self.size)
 
 
 def variance(rho: np.ndarray) -> np.ndarray:
-    """v = |rho| + 1e-6, elementwise."""
+    """The variances v = |rho| + 1e-6, elementwise."""
     return np.abs(rho) + FLOOR
 
 
 def kl(theta: np.ndarray, prior_precision: float | np.ndarray, *, halved_log: bool = False) -> float:
-    """KL[q || prior] in nats, equation 119 (whose last term of the second sum stands for h_d + 1 weights).
+    """KL[q || prior] in nats, by equation 119.
 
-    ``prior_precision`` is lambda, one for all weights or one each (half the length of theta).
-    ``halved_log`` is the authors' code: it takes the logarithm of the ratio of standard deviations where the
-    formula has variances, so that the logarithm counts half.
+    The last term of that equation's second sum is for h_d + 1 weights. ``prior_precision`` is lambda, one number for
+    all weights or one per weight (half the length of theta). ``halved_log`` follows the authors' code. It takes the
+    logarithm of a ratio of standard deviations where the formula has variances, so the logarithm counts half.
     """
     n = len(theta) // 2
     m, v = theta[:n], variance(theta[n:])
@@ -91,7 +92,7 @@ def kl(theta: np.ndarray, prior_precision: float | np.ndarray, *, halved_log: bo
 
 
 def kl_gradient(theta: np.ndarray, prior_precision: float | np.ndarray, *, halved_log: bool = False) -> np.ndarray:
-    """Gradient of :func:`kl`, shape of ``theta``; 0 through |rho| at rho = 0."""
+    """The gradient of :func:`kl`, with the shape of ``theta``. The derivative of |rho| at 0 is taken as 0."""
     n = len(theta) // 2
     out = np.empty_like(theta)
     np.multiply(theta[:n], prior_precision, out=out[:n])
@@ -101,17 +102,17 @@ def kl_gradient(theta: np.ndarray, prior_precision: float | np.ndarray, *, halve
 
 
 class Gradients:
-    """Gradients of the data term for one network shape, with the buffers that they need.
+    """Gradients of the data term for one network shape, with their buffers.
 
     Parameters
     ----------
     layout : sizes of the network.
     draws : L, Monte Carlo draws of each layer.
-    dtype : float32 or float64, of the products over rows; sums over blocks and results are float64. float32 agrees
-        with float64 to 1e-4 of the gradient's norm (tested) and takes half the time.
+    dtype : float32 or float64, for the products over rows. Sums over blocks and results are float64. float32 agrees
+        with float64 to 1e-4 of the gradient's norm, which is tested, and takes half the time.
 
-    Inputs of the methods: ``x1`` (n, d+1) with a leading column of ones and ``y`` (n,), both of ``dtype`` and in
-    standardised units, ``gamma`` the noise precision, ``eps0`` (d+1, L, H) and ``eps1`` (L, H+1) standard normal.
+    The methods take ``x1`` (n, d+1) with a leading column of ones, and ``y`` (n,). Both have ``dtype`` and standardised
+    units. ``gamma`` is the noise precision. ``eps0`` (d+1, L, H) and ``eps1`` (L, H+1) are standard normal.
     """
 
     def __init__(self, layout: Layout, draws: int, dtype=np.float64):
@@ -138,7 +139,10 @@ class Gradients:
         return rng.standard_normal(dtype=self.dtype, out=self._eps1)
 
     def pair(self, theta, x1, y, gamma: float, eps0, eps1) -> np.ndarray:
-        """Gradient of the SUM over rows of 0.5 gamma mean_{l,k} (y - w1_k . [1; relu(W0_l x1)])^2; (size,)."""
+        """The gradient (size,) of the SUM over rows of the data term with all L x L pairs of draws.
+
+        Row n gives (gamma / 2) mean_{l,k} (y - w1_k . [1; relu(W0_l x1)])^2.
+        """
         lay, L, h = self.layout, self.draws, self.layout.hidden
         m0, m1, rho0, rho1 = lay.split(theta)
         kernels.sample_first(m0, rho0, FLOOR, eps0, self._w0.reshape(eps0.shape))
@@ -169,7 +173,7 @@ class Gradients:
         return out
 
     def marginal(self, theta, x1, y, gamma: float, eps0) -> np.ndarray:
-        """Gradient of the SUM over rows of the data term of equation 123 (without its constant); (size,).
+        """The gradient (size,) of the SUM over rows of the data term of equation 123, without its constant.
 
         Row n gives (gamma / 2) mean_l [(m1 . z - y)^2 + v1 . z^2] with z = [1; relu(W0_l x1)].
         """
@@ -202,16 +206,18 @@ class Gradients:
         offset: np.ndarray | None = None,
         scale: np.ndarray | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Sum over rows of clip(scale * g_n + offset), and the norms before clipping: (size,), (n,).
+        """The sum over rows of the clipped gradients (size,), and the norms before clipping (n,).
 
-        g_n is row n's gradient of equation 123, ``clip(g) = g min(1, clip / |g|)`` with the Euclidean norm over the
-        whole vector, ``offset`` and ``scale`` (size,) do not depend on the data (a share of the KL gradient;
-        a preconditioner). A row whose gradient is not finite contributes 0, and its norm is given as infinity.
+        The sum is that of clip(scale * g_n + offset), where g_n is row n's gradient of equation 123. Here clip(g) = g
+        min(1, clip / |g|), with the Euclidean norm over the whole vector. ``offset`` (size,), a share of the KL
+        gradient, and ``scale`` (size,), a preconditioner, do not depend on the data. A row whose gradient is not finite
+        contributes 0, and its norm is given as infinity. Raises ValueError for a ``clip`` that is not above 0.
 
-        Sensitivity: each row contributes a vector of norm at most ``clip`` that is a function of that row and of
-        public numbers alone (to the last bit: rows are worked off one by one), so one row more or less moves the sum
-        by at most ``clip`` and one row replaced by at most 2 clip. Rounding: norms and sums are those of ``dtype``
-        and float64; in float64 the bound holds to about 1e-13 of the sum.
+        Sensitivity: ``clip`` under add/remove, 2 ``clip`` under replacement of a row. Proof: A row contributes a vector
+        of norm at most ``clip``. The vector is a function of that row and of public numbers alone. This holds to the
+        last bit, because rows are processed one by one. So adding or removing a row changes the sum by at most
+        ``clip``, and replacing one by at most 2 ``clip``. Rounding: norms and sums are those of ``dtype`` and float64.
+        In float64 the bound holds to about 1e-13 of the sum.
         """
         lay = self.layout
         if not (clip > 0):
@@ -224,7 +230,7 @@ class Gradients:
         m1c, v1c = m1.astype(dt), variance(rho1).astype(dt)
         flat_scale = np.ones(lay.size) if scale is None else scale
         flat_offset = np.zeros(lay.size) if offset is None else offset
-        # hidden units in the last axis: that is the axis along which the kernel runs through memory.
+        # hidden units are the last axis, along which the kernel reads memory
         parts = [_transposed(lay, v, dt) for v in (flat_scale, flat_offset)]
         total = _transposed(lay, np.zeros(lay.size), np.float64)
         norms = np.empty(len(y))
@@ -276,6 +282,6 @@ def design(scale: Standardiser, x: np.ndarray, y: np.ndarray, dtype) -> tuple[np
 def posterior(
     layout: Layout, theta: np.ndarray, noise_precision: float, draws: int, scale: Standardiser
 ) -> NetworkMonteCarlo:
-    """The fitted q as a posterior that predicts by Monte Carlo with ``draws`` x ``draws`` pairs."""
+    """The fitted q as a posterior, which predicts by Monte Carlo with ``draws`` x ``draws`` pairs."""
     m0, m1, rho0, rho1 = (part.copy() for part in layout.split(theta))
     return NetworkMonteCarlo(m0, variance(rho0), m1, variance(rho1), float(noise_precision), int(draws), scale)

@@ -1,6 +1,6 @@
-"""Fused elementwise loops of ``methods.vi._mean_field`` (compiled; hidden units run along the last axis).
+"""Compiled elementwise loops of ``methods.vi._mean_field``, with hidden units along the last axis.
 
-No flag that would drop NaN or infinity: ``contract`` allows fused multiply-add, ``reassoc`` a sum in vector lanes.
+No flag drops NaN or infinity: ``contract`` allows fused multiply-add, and ``reassoc`` a sum in vector lanes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ _FLAGS = {"cache": True, "error_model": "numpy", "fastmath": {"contract", "reass
 
 @njit(**_FLAGS)
 def sample_first(m0, rho0, floor, eps, w):
-    """w[j, l, h] = m0[h, j] + sqrt(|rho0[h, j]| + floor) eps[j, l, h]."""
+    """Write draws of the first layer to w: w[j, l, h] = m0[h, j] + sqrt(|rho0[h, j]| + floor) eps[j, l, h]."""
     inputs, draws, hidden = eps.shape
     mean = np.empty(hidden, eps.dtype)
     sd = np.empty(hidden, eps.dtype)
@@ -28,6 +28,7 @@ def sample_first(m0, rho0, floor, eps, w):
 
 @njit(**_FLAGS)
 def relu(a):
+    """Set the negative entries of a (n, m) to 0, in place."""
     zero = a.dtype.type(0)
     for i in range(a.shape[0]):
         row = a[i]
@@ -37,7 +38,7 @@ def relu(a):
 
 @njit(**_FLAGS)
 def gate(d, z):
-    """Set d to 0 where the rectified unit z is off, in place."""
+    """Set d to 0, in place, for each entry whose rectified unit z is 0."""
     zero = d.dtype.type(0)
     for i in range(d.shape[0]):
         p, q = d[i], z[i]
@@ -47,7 +48,7 @@ def gate(d, z):
 
 @njit(**_FLAGS)
 def pair_residual(r, bias, y, weight):
-    """r[n, l, k] <- weight (r + bias[k] - y[n]) in place; returns its sums over n and l, float64 (k,)."""
+    """Replace r[n, l, k] by weight (r + bias[k] - y[n]), and return its sums over n and l, float64 (k,)."""
     n, first, second = r.shape
     total = np.zeros(second)
     part = np.empty(second, r.dtype)
@@ -86,9 +87,10 @@ def collect_first(g, eps, g_mean, g_sd):
 
 @njit(**_FLAGS)
 def marginal_batch(a, y, m1, v1, weight, g_m1, g_v1):
-    """Data term of equation 123 for a block: a[n, l, h], pre-activations, becomes d/da in place.
+    """Gradients of the data term of equation 123 for a block of rows.
 
-    Adds the gradient with respect to m1 and v1 (bias first). ``weight`` = gamma / L.
+    The pre-activations a[n, l, h] are replaced by the derivative in a. The gradients in m1 and v1, bias first, are
+    added to g_m1 and g_v1. ``weight`` is gamma / L.
     """
     n, draws, hidden = a.shape
     dt = a.dtype
@@ -124,7 +126,7 @@ def marginal_batch(a, y, m1, v1, weight, g_m1, g_v1):
 
 @njit(**_FLAGS)
 def _first_product(x, w, out):
-    """out = x @ w, four inputs at once: one pass over ``out`` in place of four."""
+    """Write x @ w to ``out``, with four inputs per pass over ``out``."""
     inputs, width = w.shape
     out[:] = 0
     j = 0
@@ -146,11 +148,12 @@ def clipped_rows(
     w0, x1, y, m1, v1, chain0, sign1, eps, weight, clip,
     c_m0, c_m1, c_r0, c_r1, o_m0, o_m1, o_r0, o_r1, t_m0, t_m1, t_r0, t_r1, norms,
 ):  # fmt: skip
-    """Clip each row's gradient and add it to t_*; first-layer arrays are (d+1, H). See ``Gradients.clipped_sum``.
+    """Clip each row's gradient and add it to t_* (see ``Gradients.clipped_sum``).
 
-    A row's vector is c_* times its gradient plus o_*. Only sums over the draws are kept, never a vector per draw.
-    Row by row, the first product too: a matrix product over the batch rounds a row differently with other rows
-    beside it, and a bound on what ONE row changes should not rest on rounding.
+    A row's vector is c_* times its gradient, plus o_*. First-layer arrays are (d+1, H). Only sums over the draws are
+    stored, never a vector per draw. Everything is computed row by row, the first product included. A matrix product
+    over the batch would round a row differently in the presence of other rows. The bound on what ONE row changes must
+    not depend on rounding.
     """
     n = len(y)
     inputs, draws, hidden = w0.shape
@@ -206,7 +209,7 @@ def clipped_rows(
             gm, gr = g_m0[j], g_r0[j]
             gr[:] = 0
             k = 0
-            while k + 4 <= draws:  # four draws at once: one pass over gr in place of four
+            while k + 4 <= draws:  # four draws per pass over gr
                 d0, d1, d2, d3 = da[k], da[k + 1], da[k + 2], da[k + 3]
                 e0, e1, e2, e3 = eps[j, k], eps[j, k + 1], eps[j, k + 2], eps[j, k + 3]
                 for h in range(hidden):

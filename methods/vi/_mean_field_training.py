@@ -1,4 +1,4 @@
-"""What the variational adapters share beside the gradients: checks of rows and budget, and compilation."""
+"""Shared parts of the variational methods: checks of rows and budget, start, noise variance and compilation."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def compile_kernels(dtype) -> None:
 
 
 def require_rows(method: str, name: str, n: int) -> None:
-    """Raises ValueError where there is no row to fit."""
+    """Check that there are training rows. Raises ValueError if there are none."""
     if n < 1:
         raise ValueError(f"{method}: '{name}' has no training rows; give at least 1")
 
 
 def require_noise_multiplier(method: str, budget) -> float:
-    """The budget's fixed noise multiplier. Raises ValueError where it has none."""
+    """The budget's fixed noise multiplier. Raises ValueError if it has none above 0."""
     sigma = budget.noise_multiplier
     if sigma is None or not sigma > 0:
         raise ValueError(
@@ -40,9 +40,10 @@ def require_noise_multiplier(method: str, budget) -> float:
 
 
 def paired_start(layout, start_sd: float, rng: np.random.Generator) -> np.ndarray:
-    """Start at the zero function: hidden units in pairs, incoming weights alike, outgoing weights opposite; (size,).
+    """A start (size,) at the zero function, by pairs of hidden units with equal incoming and opposite outgoing weights.
 
-    Incoming means N(0, 1/fan-in), outgoing +-1/sqrt(H) (0 for the odd unit out), variances start_sd^2 / fan-in.
+    Incoming means are N(0, 1/fan-in), and outgoing means are +-1/sqrt(H). With an odd number of units, the last one has
+    an outgoing mean of 0. Variances are start_sd^2 / fan-in.
     """
     theta = np.zeros(layout.size)
     m0, m1, rho0, rho1 = layout.split(theta)
@@ -58,10 +59,10 @@ def paired_start(layout, start_sd: float, rng: np.random.Generator) -> np.ndarra
 
 
 def residual_sum(layout, theta: np.ndarray, x1: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Sum over rows of min(r^2, 1), r the residual of the network at the means of q, standardised units; (1,).
+    """The sum (1,) over rows of min(r^2, 1), with r the residual of the network at the means of q.
 
-    L2 sensitivity 1 under add/remove: a row adds one number in [0, 1] that depends on that row and on released
-    parameters alone. A row whose residual is not a number counts as 1.
+    Residuals are in standardised units. L2 sensitivity under add/remove: 1. Proof: A row adds one number in [0, 1],
+    which depends on that row and on released parameters alone. A row whose residual is not a number counts as 1.
     """
     m0, m1, _, _ = layout.split(theta)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -70,11 +71,14 @@ def residual_sum(layout, theta: np.ndarray, x1: np.ndarray, y: np.ndarray) -> np
 
 
 def noise_variance(mean_clipped_square: float, resolution: float) -> float:
-    """The v at which E min(r^2, 1) under r ~ N(0, v) is the given mean; between the resolution (and 1e-4) and 10.
+    """The variance v of a Gaussian residual r whose clipped square min(r^2, 1) has the given mean.
 
-    Undoes what clipping takes off a Gaussian's second moment:
-    E min(r^2, 1) = v [P(|z| < a) - 2 a phi(a)] + P(|z| > a), a = 1 / sqrt(v), z ~ N(0, 1).
-    ``resolution`` is the standard deviation of the released mean: below it nothing is known.
+    It corrects for the part of the second moment that clipping removes. With a = 1 / sqrt(v) and z ~ N(0, 1), v solves
+
+        E min(r^2, 1) = v [P(|z| < a) - 2 a phi(a)] + P(|z| > a).
+
+    ``resolution`` is the standard deviation of the released mean, below which nothing is known. The result is at least
+    the larger of ``resolution``, at most 1, and 1e-4. It is at most 10.
     """
     low, high = min(max(resolution, 1e-4), 1.0), 10.0
 

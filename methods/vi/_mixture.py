@@ -13,17 +13,19 @@ from models.mixture_of_gaussians import MixtureMeans, MixtureOfGaussians
 def coordinate_ascent(
     x: np.ndarray, model: MixtureOfGaussians, iterations: int, tolerance: float
 ) -> tuple[MixtureMeans, list[float]]:
-    """q(h) prod_j q(mu_j) by coordinate ascent (Bishop 2006, section 10.2, with means as the only unknowns).
+    """The mean-field posterior q(h) prod_j q(mu_j) by coordinate ascent, for rows x (n, D).
 
-    With s2 the noise variance, p the prior precision, m_j and 1 / t_j the mean and variance of q(mu_j):
+    Source: Bishop 2006, section 10.2, with the means as the only unknowns. Let s2 be the noise variance, p the prior
+    precision, and m_j and 1 / t_j the mean and variance of q(mu_j). The updates are
 
-        r_nj proportional to exp(-(|x_n - m_j|^2 + D / t_j) / (2 s2)),   t_j = p + sum_n r_nj / s2,
+        r_nj proportional to exp(-(|x_n - m_j|^2 + D / t_j) / (2 s2)),
+        t_j = p + sum_n r_nj / s2,
         m_j = (p prior_j + sum_n r_nj x_n / s2) / t_j.
 
-    Starts at the prior, whose means break the symmetry between components. Stops after ``iterations`` rounds, or where
-    the lower bound has grown by less than ``tolerance`` of itself.
+    It starts at the prior, whose means break the symmetry between components. It stops after ``iterations`` rounds, or
+    when the lower bound has grown by less than ``tolerance`` of itself. n may be 0.
 
-    Returns q and the lower bound (nats) after each update of r; it never falls. ``x``: (n, D), n may be 0.
+    Returns q and the lower bound, in nats, after each update of r. The lower bound never falls.
     """
     n, d = x.shape
     s2, p, prior = model.noise_sd**2, 1.0 / model.prior_variance, model.prior_means(d)

@@ -14,7 +14,7 @@ from privacy.mutants import Mutant
 
 _SCALING_FIXED = "Standardiser(np.zeros(task.x.shape[1]), np.ones(task.x.shape[1]), 0.0, 1.0)"
 
-#: name: on the first kind of model that the method names; name:kind: on another.
+#: "name" is a method on the first of its kinds of model, and "name:kind" is one on another kind.
 MUTANTS: dict[str, tuple[Mutant, ...]] = {
     "dp_vi_vinaroz": (UNCLIPPED,),
     "dp_vi_vinaroz_corrected": (
@@ -24,7 +24,7 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
     "dp_vi_vinaroz_corrected:bounded_linear_regression": LINEAR_DESCENT,
     "dp_vi_vinaroz_corrected:bounded_logistic_regression": LOGISTIC_DESCENT,
 }
-#: closes the private standardisation that a method names among its leaks, so that the rest of it can be checked.
+#: patches that remove the private standardisation that a method names among its leaks, so that its rest can be checked.
 CLOSED = {
     "dp_vi_vinaroz": Mutant("scaling closed", SCALING_LEAK, _SCALING_FIXED),
 }

@@ -1,4 +1,4 @@
-"""DP-VI as the DP-SEP paper prints it: DP-SGD, with clipping that clips, on the bound of appendix D."""
+"""DP-VI as the DP-SEP paper prints it: DP-SGD with effective clipping on the lower bound of appendix D."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ class VinarozDPVI(Method):
     The paper says: "the sample-wise gradient to be limited by a clipping threshold C and then adding the Gaussian noise
     with a noise scale tuned by sigma C".
 
-    A step draws a fresh uniform batch of B rows without replacement, the sampling that the paper's accountant (Wang et
-    al. 2019) is for. It clips the gradient of every row's share of the bound, data term plus (beta / N) KL, to C. It
+    A step draws a fresh uniform batch of B rows without replacement, which is the sampling of the paper's accountant
+    (Wang et al. 2019). It clips the gradient of every row's share of the bound, data term plus (beta / N) KL, to C. It
     adds noise of variance (sigma C)^2 to the sum and moves by learning_rate / B times the result. The number of steps
     is epochs x floor(N / B).
 
-    Two things are not printed, and are decided here. The KL is part of the clipped gradient ("the sample-wise gradient
-    of this objective function"). ``kl_inside`` = False adds it after the noise, which is equally private since it reads
-    no data. Start and weight of the KL are as in ``vi``. There is no momentum, as in the authors' script. The text says
-    DP-SGD.
+    Two things are not printed, and are decided here. First, the KL is part of the clipped gradient ("the sample-wise
+    gradient of this objective function"). ``kl_inside`` = False adds it after the noise, which is equally private since
+    it reads no data. Second, start and weight of the KL are as in ``vi``. There is no momentum, as in the authors'
+    script. The text says DP-SGD.
 
-    The event is what happens, not what the paper counts. With the batch size fixed the neighbouring relation is
-    replace-one, under which the sum moves by up to 2C. The noise has standard deviation sigma C, and all steps count.
-    sigma is the budget's ``noise_multiplier``: the noise's standard deviation over C, as in Table 7.
+    The ledger has the event as it happens, not as the paper counts it. With the batch size fixed, the neighbouring
+    relation is replace-one, under which the sum moves by up to 2 C. The noise has standard deviation sigma C, and all
+    steps count. sigma is the budget's ``noise_multiplier``: the noise's standard deviation over C, as in Table 7.
     """
 
     name = "dp_vi_vinaroz"
@@ -53,7 +53,7 @@ class VinarozDPVI(Method):
 
     @dataclass(frozen=True)
     class Settings:
-        """Defaults: row Kin8nm of Table 7; sigma comes with the budget."""
+        """Defaults: row Kin8nm of Table 7. sigma comes with the budget."""
 
         epochs: int = 100  #: epochs x floor(N / B) steps
         batch_size: int = 100  #: rows B
@@ -122,7 +122,7 @@ class VinarozDPVI(Method):
             if not np.isfinite(theta).all():
                 raise Diverged(f"{self.name}: parameters not finite after step {step + 1}; lower learning_rate")
         posterior = mf.posterior(layout, theta, s.noise_precision, s.draws, scale)
-        # Functions of the released parameters alone: no diagnostic reads the rows again.
+        # functions of the released parameters alone, so no diagnostic reads the rows again
         diagnostics = {
             "steps": float(steps),
             "kl_nats": mf.kl(theta, s.prior_precision),

@@ -1,4 +1,4 @@
-"""DP-VI exactly as the authors' code for DP-SEP runs it: noise, but no clipping and so no guarantee."""
+"""DP-VI as the authors' code for DP-SEP runs it: with noise, but without clipping and so without a guarantee."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from privacy.ledger import Relation, Sampling
 
 
 class VinarozDPVIAuthors(Method):
-    """The authors' script: plain SGD on the sum over the batch of per-row gradients plus noise of deviation C sigma,
-    over B.
+    """The authors' script for DP-VI: plain SGD on noisy sums of per-row gradients that are not clipped.
 
-    A row's loss is that of ``vi_authors`` and holds the whole (beta / B) KL'. The code hands each row's gradient to a
-    clipping function. That function looks for a ``.grad`` which the copied tensor does not have, and so changes
-    nothing: C only scales the noise. The sum over rows of an unclipped gradient has no finite sensitivity. So the
-    ledger holds a release without effective noise, whatever noise is added. Hence per-row gradients are not needed to
-    run it: their sum is the gradient of the sum.
+    A step adds noise of standard deviation C sigma to the sum over the batch, and divides by B. A row's loss is that of
+    ``vi_authors`` and contains the whole (beta / B) KL'. The code passes each row's gradient to a clipping function.
+    That function looks for a ``.grad`` which the copied tensor does not have, and so changes nothing. C only scales the
+    noise. A sum of unclipped gradients has no finite sensitivity. So the ledger has a release without effective noise,
+    however much noise is added. Per-row gradients are not needed to run it, because their sum is the gradient of the
+    sum.
 
     Batches are consecutive slices in the same order every epoch, as in ``vi_authors``. sigma is the budget's
     ``noise_multiplier``: the noise's standard deviation over C, as in Table 7.
@@ -53,7 +53,7 @@ class VinarozDPVIAuthors(Method):
 
     @dataclass(frozen=True)
     class Settings:
-        """Defaults: row Kin8nm of Table 7; sigma comes with the budget."""
+        """Defaults: row Kin8nm of Table 7. sigma comes with the budget."""
 
         epochs: int = 100  #: passes over the data
         batch_size: int = 100  #: rows B

@@ -1,4 +1,4 @@
-"""DP-VI put right: every release counted, nothing private unpaid, settings that read no data."""
+"""The corrected DP-VI: every release is charged to the budget, and no formula for its settings reads a private row."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ class VinarozDPVICorrected(Method):
       with a gradient in both layers. Means are at the scale of the fan-in, and variances are small.
     - Prior: N(0, 1/fan-in) per weight, which is the suite's network with lambda at its prior mean 1. The noise
       precision is 1 in training, the prior mean of gamma. The KL weight is 1, the bound itself.
-    - Steps: coordinates in which both layers act alike have 1 for the first layer and 1/sqrt(fan-in) for the second. A
-      variance moves ``variance_step`` as far, because the noise would swamp it otherwise. So variances stay near their
-      start when the budget is small: half of the parameters then get no useful signal.
+    - Steps: coordinates are scaled by 1 in the first layer and by 1/sqrt(fan-in) in the second, so that both layers act
+      alike. A variance moves ``variance_step`` as far, because the noise would swamp it otherwise. So variances stay
+      near their start when the budget is small: half of the parameters then get no useful signal.
     - Learning rate: the privacy noise alone moves a scaled coordinate by ``travel`` (standard deviation, over the whole
       run). So eta = travel sqrt(3/T) q N / sigma, at most ``max_rate``. It falls linearly to 0, and the second half of
       the iterates is averaged. Both are post-processing.
@@ -71,14 +71,14 @@ class VinarozDPVICorrected(Method):
 
     @dataclass(frozen=True)
     class Settings:
-        """Defaults: the rule of the class's docstring; the same for every data set and every epsilon."""
+        """The settings of the rule in the class's docstring, the same for every data set and every epsilon."""
 
         steps: int = 1000  #: T, noisy gradient steps
-        sampling_rate: float = 0.1  #: q, chance of a row to be in a batch; noise hides the sampling's own variance
+        sampling_rate: float = 0.1  #: q, chance of a row to be in a batch; privacy noise exceeds the sampling variance
         clip: float = 0.5  #: C, Euclidean norm of a row's scaled gradient (noise precision 1, standardised target)
-        draws: int = 2  #: L in training; the noise of privacy is far above that of the draws
+        draws: int = 2  #: L in training; the privacy noise is far above the noise of the draws
         predictive_draws: int = 20  #: L in prediction, as in Table 7
-        travel: float = 0.4  #: standard deviation of the privacy noise's path in a scaled coordinate
+        travel: float = 0.4  #: standard deviation by which the privacy noise alone moves a scaled coordinate in the run
         max_rate: float = 3.0  #: largest learning rate, in clip norms per step
         start_sd: float = 0.05  #: starting standard deviation of a weight, in units of 1/sqrt(fan-in)
         variance_step: float = 0.1  #: scale of a variance's coordinate, in units of start_sd
@@ -164,7 +164,7 @@ class VinarozDPVICorrected(Method):
             step = gradients.release(total) / expected
             step += unit * mf.kl_gradient(theta, fan_in) / n
             theta -= (rate * (1.0 - t / s.steps) / s.clip) * unit * step
-            # A variance stays between almost 0 and the prior's: a projection that reads released numbers alone.
+            # project each variance to the range from almost 0 to the prior's, from released numbers alone
             np.clip(theta[layout.weights :], 1e-6, 1.0 / fan_in, out=theta[layout.weights :])
             if 2 * t >= s.steps - 1:
                 average += theta
@@ -175,13 +175,13 @@ class VinarozDPVICorrected(Method):
         released = residuals.release(training.residual_sum(layout, theta, x1, y))
         noise_variance = training.noise_variance(float(released[0]) / n, residuals.noise_scale / n)
         posterior = mf.posterior(layout, theta, 1.0 / noise_variance, s.predictive_draws, scale)
-        # Functions of released and public numbers alone.
+        # functions of released and public numbers alone
         diagnostics = {"steps": float(s.steps), "noise_multiplier": sigma, "learning_rate": rate}
         return Fit(posterior, budget.ledger, diagnostics)
 
 
 def _gaussian(what, sensitivity, multiplier, sampling=Sampling.FULL_BATCH, rate=1.0, steps=1) -> Event:
-    """An event that is planned, not yet made."""
+    """A planned event, which no mechanism has made yet."""
     return Event(
         what=what,
         mechanism=Mechanism.GAUSSIAN,
@@ -196,16 +196,16 @@ def _gaussian(what, sensitivity, multiplier, sampling=Sampling.FULL_BATCH, rate=
 
 # DP-VI (DP-SGD on the lower bound) for linear regression on inputs scaled to [-1, 1].
 class VinarozDPVICorrectedLinear(descent.Descent):
-    """DP-SGD on the lower bound of q, with w normal with mean m and variances s^2, and log v ~ N(mu, t^2).
+    """DP-SGD on the lower bound of q, in which w is normal with mean m and variances s^2, and log v ~ N(mu, t^2).
 
     The paper's network has Monte Carlo samples and a fixed noise precision. One layer needs no samples, and the noise
-    variance is part of q: at the optimum 1 / t^2 = shape + (n + p) / 2, which is public. Parts of a row's gradient are
+    variance is part of q. At the optimum 1 / t^2 = shape + (n + p) / 2, which is public. Parts of a row's gradient are
     scaled by released and public numbers before they are clipped, and the prior's part is added after the noise.
 
     The paper's guarantee is for replace-one with batches of fixed size, under which a sum moves by up to 2 C. Here
-    batches are Poisson and neighbours add or remove a row, n public. A row is in the sum or it is not, which moves it
-    by at most C. All T steps are in the ledger, as one event of the Poisson-subsampled Gaussian. The noise multiplier
-    is the one that the rest of the budget allows after scaling.
+    batches are Poisson, and neighbours add or remove a row with n public. So a row moves the sum by at most C. All T
+    steps are in the ledger, as one event of the Poisson-subsampled Gaussian. The noise multiplier is the one that the
+    rest of the budget allows after scaling.
     """
 
     name = "dp_vi_vinaroz_corrected"
@@ -215,7 +215,7 @@ class VinarozDPVICorrectedLinear(descent.Descent):
     counterparts = (Counterpart("vi", 0.03, "a fixed number of steps on clipped gradients; .01 seen"),)
 
     def fit_unit(self, task: Task, settings: descent.Settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Raises what ``descent.train`` raises."""
+        """Fit q to scaled rows. Raises what ``descent.train`` raises."""
         found = descent.train(self.name, task, settings, budget, self.privacy, bayes=True)
         shape = task.model.shape + 0.5 * (task.public.n + len(found.mean))
         posterior = NormalTimesLogNormal(found.mean, found.sd, found.log_variance, math.sqrt(1.0 / shape))
@@ -224,12 +224,12 @@ class VinarozDPVICorrectedLinear(descent.Descent):
 
 # DP-VI: DP-SGD on the mean-field evidence lower bound of logistic regression on inputs scaled to [-1, 1].
 class VinarozDPVICorrectedLogistic(Descent):
-    """DP-SGD on the bound: clipped gradient of each row in means and log standard deviations, together one vector.
+    """DP-SGD on the lower bound: a row's gradient in means and log standard deviations is clipped as one vector.
 
-    It differs from the paper's network in three ways. The gradient of a row's expected log-likelihood is
-    one-dimensional quadrature, not a Monte Carlo sample. The KL, which reads no row, is added after the noise. Batches
-    are Poisson under add/remove, where the clipped sum has sensitivity C. The paper's batches of fixed size are a
-    matter of replace-one, with 2 C.
+    It differs from the paper's network in three ways. The gradient of a row's expected log-likelihood is computed by
+    one-dimensional quadrature, not from a Monte Carlo sample. The KL, which reads no row, is added after the noise.
+    Batches are Poisson under add/remove, where the clipped sum has sensitivity C. The paper's batches of fixed size
+    belong to replace-one, with sensitivity 2 C.
 
     q is mean-field for rows around privately estimated column means. The intercept and the weights are correlated for
     inputs scaled to [-1, 1], so without centring a diagonal covariance would be far off. Steps, step size and clipping
@@ -248,8 +248,11 @@ class VinarozDPVICorrectedLogistic(Descent):
         compile_kernel()
 
     def fit_unit(self, task: Task, settings: DescentSettings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Raises ValueError for a task without rows or a budget that states neither (epsilon, delta) nor a noise
-        multiplier, Diverged for numbers that overflow."""
+        """Fit q to scaled rows.
+
+        Raises ValueError for a task without rows or a budget that states neither (epsilon, delta) nor a noise
+        multiplier, and Diverged for numbers that overflow.
+        """
         from methods._shared.logistic_gaussian import gradients
 
         mean, root, plan = gradients.mean_field(task, settings, budget, name=self.name, relation=self.privacy)

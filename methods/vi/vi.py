@@ -1,4 +1,4 @@
-"""Mean-field variational inference for the network by the text of the DP-SEP paper's appendix D."""
+"""Variational inference: for the network as in the text of the DP-SEP paper's appendix D, and for the common tasks."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from privacy.budget import Budget
 
 
 class VI(Method):
-    """Stochastic gradient descent on the negative lower bound per row: equation 123 for the data term, KL by (119),
+    """Stochastic gradient descent on the negative lower bound per row. The objective is
 
         (1/B) sum over the batch of (gamma/2) mean_l [(m1 . z - y)^2 + v1 . z^2]  +  (beta / N) KL.
 
-    The paper prints the bound, the integrated w1, the settings of Table 6, and SGD by the learning rate's name only.
-    These things are not printed, and are decided here.
+    The data term is equation 123 and KL is equation 119. The paper prints the bound, the integrated w1 and the settings
+    of Table 6. It implies SGD only by the name of the learning rate. Three points are not printed and are decided here:
 
     - beta, "KL-divergence regularizing parameter", multiplies the KL of the bound over all N rows. So beta = 1 is the
       bound itself. The learning rate belongs to the mean over rows, as in the authors' script.
     - Batches are drawn by a fresh permutation every epoch, and the remainder is left out.
-    - Momentum 0.2 and the start (every m and rho is standard normal) are the authors' script's, the only source.
-      ``start_scale`` multiplies that start's standard deviation.
+    - Momentum 0.2 and the start are from the authors' script, the only source. Every m and rho starts from a standard
+      normal. ``start_scale`` multiplies the standard deviation of the start.
 
     A training set smaller than one batch makes one batch.
     """
@@ -111,8 +111,11 @@ class VILinear(InFrame):
         q(w) = N(m, (E[1/v] A)^-1),
         q(v) = InvGamma(a + (n + p) / 2, b'),   b' = b + (R + p / E[1/v]) / 2.
 
-    m does not change, and the fixed point of the two solves a linear equation: E[1/v] = (a + n / 2) / (b + R / 2), the
-    value of the exact posterior. So coordinate ascent is not run: this is where it ends.
+    m does not change. The fixed point of the two updates solves a linear equation, with the solution
+
+        E[1/v] = (a + n / 2) / (b + R / 2),
+
+    which is the value of the exact posterior. So this limit is computed directly, and coordinate ascent is not run.
     """
 
     name = "vi"
@@ -137,8 +140,8 @@ class VILinear(InFrame):
 class VILogistic(InFrame):
     """The Gaussian with full covariance that is closest to the posterior in KL(q || p).
 
-    Unlike for the paper's network, the bound's expectations are one-dimensional integrals, done by quadrature. So there
-    is no sampling and no step size. The optimum is found by a fixed point (Opper & Archambeau 2009).
+    Unlike for the paper's network, the bound's expectations are one-dimensional integrals, computed by quadrature. So
+    there is no sampling and no step size. The optimum is found by a fixed-point iteration (Opper & Archambeau 2009).
     """
 
     name = "vi"
@@ -149,7 +152,7 @@ class VILogistic(InFrame):
 
     @dataclass(frozen=True)
     class Settings:
-        passes: int = 30  #: most passes over the rows; ends earlier at the fixed point (choice of this suite)
+        passes: int = 30  #: largest number of passes; ends earlier at the fixed point (choice of this suite)
 
         def __post_init__(self) -> None:
             whole("vi", self, "passes")
@@ -160,7 +163,10 @@ class VILogistic(InFrame):
         compile_kernel()
 
     def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Raises ValueError for a task without rows or a class that is not 0 or 1, Diverged for numbers that do."""
+        """Fit the Gaussian to scaled rows.
+
+        Raises ValueError for a task without rows or a class that is not 0 or 1, and Diverged if a number is not finite.
+        """
         from methods._shared.logistic_gaussian import posterior
 
         q, told = posterior.variational(
@@ -171,9 +177,9 @@ class VILogistic(InFrame):
 
 # Variational inference for a mixture of Gaussians on inputs scaled to [-1, 1].
 class VIMixture(MeansInFrame):
-    """Coordinate ascent on the mean-field bound (Bishop 2006, section 10.2), means unknown, noise and weights known.
+    """Coordinate ascent on the mean-field bound (Bishop 2006, section 10.2), with only the means unknown.
 
-    The model is conditionally conjugate, so each update is exact. It is deterministic and starts at the prior.
+    The model is conditionally conjugate, so each update is exact. The method is deterministic and starts at the prior.
     """
 
     name = "vi"
@@ -187,10 +193,10 @@ class VIMixture(MeansInFrame):
 
     @dataclass(frozen=True)
     class Settings:
-        """Not chosen on data: enough to converge."""
+        """Settings with which it converges. They were not chosen on data."""
 
         iterations: int = 300  #: largest number of rounds
-        tolerance: float = 1e-9  #: stops where the bound grows by less than this part of itself
+        tolerance: float = 1e-9  #: stops when the bound grows by less than this part of itself
 
         def __post_init__(self) -> None:
             whole("vi", self, "iterations")

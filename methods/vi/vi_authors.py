@@ -1,4 +1,4 @@
-"""Mean-field variational inference exactly as the authors' program for DP-SEP's "VI" column runs it."""
+"""Mean-field variational inference as in the authors' code for the "VI" column of the DP-SEP paper."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from privacy.budget import Budget
 
 
 class VIAuthors(Method):
-    """The authors' script: stochastic gradient descent with momentum on
+    """The authors' script for VI: stochastic gradient descent with momentum. Its objective is
 
         mean over the batch and all L x L pairs of draws of 0.5 gamma (y - f)^2,  plus  (beta / B) KL'.
 
-    It departs from the lower bound of appendix D in two ways. KL' has its logarithm halved: it takes logarithms of
-    standard deviations in the place of variances. It is divided by the batch size B, and the bound has the number of
-    rows N. So it weighs N / B times as much.
+    It departs from the lower bound of appendix D in two ways. First, KL' has its logarithm halved, because it takes
+    logarithms of standard deviations in place of variances. Second, KL' is divided by the batch size B, while the bound
+    has the number of rows N. So it weighs N / B times as much.
 
-    Both layers are drawn; w1 is not integrated as equation 123 says. Batches are consecutive slices of the training
+    Both layers are drawn, so w1 is not integrated as in equation 123. Batches are consecutive slices of the training
     rows in the same order every epoch, and the remainder is never read. A training set smaller than one batch makes one
     batch. Every m and rho starts from a standard normal.
     """

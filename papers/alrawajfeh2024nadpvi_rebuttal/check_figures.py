@@ -1,6 +1,6 @@
-"""Figures of what a coverage error of NA-DPVI hangs on: priors of the noise-aware model, reference points, controls.
+"""Figures of the effects of priors, reference points and posterior widths on NA-DPVI's coverage error.
 
-Drawn from the tables of ``checks``.
+They are drawn from the tables of ``checks``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from reports.tables import dataset_title, method_title
 
 
 def priors(folder: Path, name: str, table: pd.DataFrame, printed: Printed) -> Figure | None:
-    """Coverage error of one trace under different priors, with a panel per data set and a row per variant."""
+    """Coverage error of one trace under different priors, with one panel per data set and one row per variant."""
     if table.empty:
         return style.skip(name, "no table of priors")
     table = table.assign(method="na_dpvi", row=table["variant"])
@@ -47,7 +47,7 @@ def priors(folder: Path, name: str, table: pd.DataFrame, printed: Printed) -> Fi
 
 
 def references(folder: Path, name: str, table: pd.DataFrame, printed: Printed) -> Figure | None:
-    """Coverage error of the same posteriors from reference points about other centres."""
+    """Coverage error of the same posteriors for reference points around other centres."""
     if table.empty:
         return style.skip(name, "no table of reference points")
     words = zip(table["method"], table["setting"], table["centre"], strict=True)
@@ -65,7 +65,7 @@ def references(folder: Path, name: str, table: pd.DataFrame, printed: Printed) -
 
 
 def controls(folder: Path, name: str, table: pd.DataFrame) -> Figure | None:
-    """Coverage error of the exact posterior made too narrow and too wide: what the error can see."""
+    """Coverage error of the exact posterior made too narrow and too wide, to show what the error can detect."""
     if table.empty:
         return style.skip(name, "no table of controls")
     sets = list(dict.fromkeys(table["dataset"]))
@@ -96,16 +96,16 @@ def controls(folder: Path, name: str, table: pd.DataFrame) -> Figure | None:
 
 
 def tables_of(extra: Path, config: dict[str, Any], what: str) -> pd.DataFrame:
-    """The extra tables of one kind that the config names and that are there, one below the other."""
+    """The existing extra tables of one kind that the config names, concatenated."""
     names = [n for n in config.get("extra", []) if re.fullmatch(rf"na_dpvi_{what}_\w+\.csv", n)]
     parts = [pd.read_csv(extra / n, keep_default_na=False) for n in names if (extra / n).is_file()]
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=["dataset"])
 
 
 def _rows(stem: Path, table: pd.DataFrame, printed: Printed, base: bool) -> None:
-    """A panel per data set, a dot for each ``row``, with the published number of its cell; saved under ``stem``.
+    """One panel per data set with a dot for each ``row`` and the published number of its cell, saved under ``stem``.
 
-    ``base``: the first row is what the others are compared with.
+    ``base``: the first row is the one with which the others are compared.
     """
     cells = zip(table["dataset"], table["method"], table["setting"], strict=True)
     found = [printed.get(cell, (math.nan, math.nan)) for cell in cells]
@@ -123,7 +123,7 @@ def _rows(stem: Path, table: pd.DataFrame, printed: Printed, base: bool) -> None
                     cross(ax, rows.index(r["row"]), r["published"], r["published_redraws"])
             for value in set(here["published"].dropna()):
                 ax.axvline(value, color=style.PUBLISHED, linewidth=0.8, linestyle=(0, (1, 1.5)), zorder=1.5)
-            # Long labels leave one panel too narrow for its own title.
+            # Long labels make a single panel too narrow for its title.
             ax.set_title(dataset_title(dataset), loc="right" if len(sets) == 1 else "center")
             ax.set_yticks(range(len(rows)), rows if ax is axes[0, 0] else [""] * len(rows), fontsize=8)
             ax.set_ylim(len(rows) - 0.4, -0.6)

@@ -2,14 +2,14 @@
 
     python -m workflow.extra alrawajfeh2024nadpvi_rebuttal na_dpvi_priors_gamma_exponential.csv --scale full
 
-One table of one simulated data set, ``results/extra/na_dpvi_<table>_<dataset>.csv``, made from stored fits (none is run
-again; where cells were restored from the committed scores, the committed table is restored too). ``extra_settings`` of
-the config says of what:
+The command writes one table of one simulated data set, ``results/extra/na_dpvi_<table>_<dataset>.csv``, from stored
+fits. No fit is run again. If cells were restored from the committed scores, the committed table is restored too.
+``extra_settings`` of the config has the parameters of each table:
 
-``priors``      the traces of one cell of ``na_dpvi`` (setting ``priors_of``) read under other priors
-``controls``    the exact posterior with its standard deviations multiplied (``control_widths``)
-``references``  cells of ``references_of`` with reference points around their own centre, the mean of the prior or a
-                draw from it. A posterior much narrower than its error is detected only from its own centre
+* ``priors``: the traces of one cell of ``na_dpvi`` (setting ``priors_of``) post-processed with other priors.
+* ``controls``: the exact posterior with its standard deviations multiplied (``control_widths``).
+* ``references``: cells of ``references_of`` with reference points around their own centre, the mean of the prior or a
+  draw from it. A posterior much narrower than its error is detected only from its own centre.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Widened:
     width: float
 
     def sample(self, n, rng):
-        """n draws, (n, D)."""
+        """n draws (n, D)."""
         theta = self.posterior.sample(n, rng)
         mean = theta.mean(axis=0)
         return mean + self.width * (theta - mean)
@@ -43,18 +43,18 @@ class Widened:
 
 @dataclass(frozen=True)
 class Recentred:
-    """A posterior whose reference points lie about ``centre`` (D,)."""
+    """A posterior whose reference points lie around ``centre`` (D,)."""
 
     posterior: object
     centre: object
 
     def sample(self, n, rng):
-        """n draws, (n, D)."""
+        """n draws (n, D)."""
         return self.posterior.sample(n, rng)
 
 
 def coverage_row(cell, posteriors, data, change: Callable) -> dict[str, float]:
-    """Coverage error of ``change(posterior)`` over the splits; the random numbers are those of the cell's own score."""
+    """Coverage error of ``change(posterior)`` over the splits, with the random numbers of the cell's own score."""
     import numpy as np
 
     from evaluation.coverage import coverage_scores, tarp_fractions
@@ -71,7 +71,7 @@ def coverage_row(cell, posteriors, data, change: Callable) -> dict[str, float]:
 
 
 def one_cell(config: str, scale: str, dataset: str, method: str, setting: str):
-    """The cell of that data set, method and setting. Raises ValueError that lists the settings there are."""
+    """The cell of a data set, method and setting. Raises ValueError, which lists the existing settings."""
     from workflow.experiments import cells
 
     mine = [c for c in cells(config, scale) if c.dataset == dataset and c.method == method]
@@ -117,7 +117,7 @@ def references_rows(asked: dict, find: Callable, fits: Path, data) -> Iterator[d
 
     for method, settings in asked["references_of"].items():
         for cell in [find(method, setting) for setting in settings]:
-            if record_of(cell, fits)["reused"]:  # its fit is not there, and its rows did not change
+            if record_of(cell, fits)["reused"]:  # its fit does not exist, and its rows did not change
                 yield from committed_references(cell)
                 continue
             posteriors = list(fits_of(cell, fits))
@@ -134,7 +134,7 @@ def references_rows(asked: dict, find: Callable, fits: Path, data) -> Iterator[d
                 yield {"method": method, "setting": cell.setting, "centre": name} | found
 
 
-#: table -> (its own columns, its rows, cells that it reads)
+#: table -> (its own columns, function that makes its rows, cells that it reads)
 TABLES = {
     "priors": (("setting", "variant"), priors_rows, ("na_dpvi",)),
     "controls": (("setting", "width"), controls_rows, ("exact_posterior",)),
@@ -148,12 +148,12 @@ def priors_table(request: Request) -> dict[str, str]:
 
 
 def controls_table(request: Request) -> dict[str, str]:
-    """The table ``controls``."""
+    """The table ``controls`` of the request's data set, as text."""
     return _table("controls", request)
 
 
 def references_table(request: Request) -> dict[str, str]:
-    """The table ``references``."""
+    """The table ``references`` of the request's data set, as text."""
     return _table("references", request)
 
 

@@ -1,4 +1,4 @@
-"""Claims of noise-aware DPVI, read off the tables of its authors' reply to the reviews."""
+"""Claims of noise-aware DPVI, from the tables of its authors' reply to the reviews."""
 
 from functools import partial
 

@@ -35,7 +35,7 @@ def errors(
     panels: Sequence[tuple[str, str, str]],
     number: str,
 ) -> Figure | None:
-    """Tables 1 and 2 as dots: every method with its bootstrap interval, the published number, and a right posterior."""
+    """Tables 1 and 2 as dots: methods with bootstrap intervals, published numbers, and a calibrated posterior."""
     printed = published(verdicts)
     most, names, shown = cells["planned"].max(), {}, []
     for title, dataset, epsilon in panels:
@@ -76,7 +76,7 @@ def errors(
 
 
 def epsilons_of(folder: Path, name: str, cells: pd.DataFrame, verdicts: pd.DataFrame) -> Figure | None:
-    """Coverage error against the claimed epsilon, a panel a family, beside the published numbers, which name none."""
+    """Coverage error against the claimed epsilon with one panel per model. The published numbers name no epsilon."""
     kept = cells[cells["method"].isin(SHOWN_EPSILON) & cells["setting"].map(lambda s: not label_of(s)["words"])]
     epsilons = sorted({e for e in kept["claimed"] if e}, key=float)
     if len(epsilons) < 2:
@@ -122,8 +122,10 @@ def epsilons_of(folder: Path, name: str, cells: pd.DataFrame, verdicts: pd.DataF
 
 
 def published(verdicts: pd.DataFrame) -> Printed:
-    """(dataset, our method, our setting) -> (number, its spread) of the published cells that it answers; those that are
-    answered as a repair of ours (``corrected``) are left out."""
+    """(dataset, our method, our setting) -> (number, its spread) of the published numbers that our cell answers.
+
+    Numbers that only our corrected method answers (``corrected``) are left out.
+    """
     rows = verdicts[verdicts["reading"].isin(("printed", "authors")) & (verdicts["metric"] == "tarp_coverage_rmse")]
     return {
         (r["dataset"], r["our_method"], r["our_setting"]): (float(r["published_mean"]), float(r["published_std"]))

@@ -1,8 +1,8 @@
 """Figures of NA-DPVI (Alrawajfeh, Jalko & Honkela 2025): coverage and calibration, and all others by :func:`build`.
 
-Drawn from scores, from verdicts (for the published numbers), and from the tables of ``checks``. A
-figure is left out where there is nothing for it. Coverage errors with their intervals are in
-:mod:`error_figures`, what they hang on in :mod:`check_figures`.
+They are drawn from scores, from verdicts (for the published numbers), and from the tables of ``checks``. A figure
+without data is left out. :mod:`error_figures` has coverage errors with their intervals, and :mod:`check_figures` the
+effects on them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from reports.figure import Figure
 from reports.tables import dataset_title, method_title
 
 SOURCE = "alrawajfeh2024nadpvi_rebuttal"
-#: methods of figures 1, 2 and 3 (a method without scores there is left out).
+#: methods of figures 1, 2 and 3. A method without scores is left out.
 SHOWN = palette.ordered(
     ("na_dpvi", "bernstein_sheldon_2018", "dpvi_last_iterate", "dpvim", "dpvi_trace_average", "exact_posterior")
 )
@@ -61,14 +61,14 @@ class Column(NamedTuple):
 
 
 def build(run: Run) -> list[Figure]:
-    """Draw every figure that this experiment has data for."""
+    """Draw every figure for which this experiment has data."""
     folder, config, verdicts, scores, extra = run.figures, run.config, run.verdicts, run.scores, run.extra
     drawn: list[Figure | None] = []
     cells = coverage_frame(scores, config["datasets"])
     cells = cells[cells["rmse"].notna()]
     if len(cells):
         families = list(dict.fromkeys(cells["dataset"]))
-        # Table 1 has a column a family, Table 2 a column an epsilon.
+        # Table 1 has one column per model, Table 2 one per epsilon.
         several = len(config["datasets"]) > 1
         epsilons = sorted({e for e in cells["claimed"] if e}, key=float)
         panels = [(dataset_title(d), d, HEADLINE) for d in families] if several else []
@@ -105,13 +105,15 @@ def curves(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def band(nominal: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Central 95 % of the coverage that a calibrated method shows on ``n`` data sets, a level at a time."""
+    """Central 95 % of the coverage of a calibrated method on ``n`` data sets, at each nominal level separately."""
     return binom.ppf(0.025, n, nominal) / n, binom.ppf(0.975, n, nominal) / n
 
 
 def _columns(cells: pd.DataFrame, panels: Sequence[tuple[str, str, str]], shown: Sequence[str]) -> list[Column]:
-    """Lines of each panel: every shown method at that claimed epsilon or without one; of settings that differ in more
-    than a step size, the one that says least."""
+    """Lines of each panel: every shown method at that claimed epsilon or without one, one line per step size.
+
+    If several settings have the same step size, the line is that of the one with the shortest label.
+    """
     out = []
     for title, dataset, epsilon in panels:
         here = cells[(cells["dataset"] == dataset) & cells["claimed"].isin(("", epsilon))]
@@ -134,7 +136,7 @@ def coverage(
     panels: Sequence[tuple[str, str, str]],
     shown: Sequence[str],
 ) -> Figure | None:
-    """Figures 1 and 2: coverage (top) and its error (bottom) against the nominal level, a column a panel."""
+    """Figures 1 and 2: coverage (top) and its error (bottom) against the nominal level, one column per panel."""
     columns = _columns(cells, panels, shown)
     if not any(c.lines for c in columns):
         return style.skip(name, "no coverage score")
@@ -145,7 +147,7 @@ def coverage(
         for (top, bottom), column in zip(axes.T, columns, strict=True):
             sizes = sorted({counts[column.dataset, line.method, line.setting] for line in column.lines})
             grid = np.linspace(0, 1, 401)
-            for k, n in enumerate(sizes):  # fewest data sets first: the widest band lies below
+            for k, n in enumerate(sizes):  # fewest data sets first, so the widest band is drawn below the others
                 low, high = band(grid, n)
                 shade = style.LIGHT if k == len(sizes) - 1 else "#efefef"
                 for ax, base in ((top, 0.0), (bottom, grid)):

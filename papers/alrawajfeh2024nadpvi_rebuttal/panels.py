@@ -11,7 +11,7 @@ import numpy as np
 from reports import style
 from reports.palette import Look
 
-#: claimed epsilon of the headline cells of Table 1, which prints none (finding of the experiment).
+#: claimed epsilon that fits the main numbers of Table 1, which prints none (see the finding).
 HEADLINE = "0.1"
 DASHED = (0, (4, 2))
 #: (dataset, our method, our setting) -> published number and its spread.
@@ -19,7 +19,7 @@ Printed = dict[tuple[str, str, str], tuple[float, float]]
 
 
 def dot(ax: Any, y: float, r: dict[str, Any], look: Look, variant: int = 0) -> None:
-    """One error with its interval at height ``y``, in front of what a right posterior gets."""
+    """One error with its interval at height ``y``, in front of the range of a calibrated posterior."""
     ax.fill_betweenx([y - 0.42, y + 0.42], 1e-6, r["floor_upper"], color=style.LIGHT, linewidth=0, zorder=1)
     ax.plot([r["floor"]] * 2, [y - 0.42, y + 0.42], color=style.GREY, linewidth=0.8, zorder=1.2)
     ax.plot([max(r["low"], 1e-6), r["high"]], [y, y], color=look.colour, linewidth=1.4, zorder=3)
@@ -27,14 +27,14 @@ def dot(ax: Any, y: float, r: dict[str, Any], look: Look, variant: int = 0) -> N
 
 
 def cross(ax: Any, y: float, value: float, spread: float) -> None:
-    """The published number with its spread, a little below height ``y``; nothing where there is none."""
+    """The published number with its spread, a little below height ``y``. Nothing is drawn if there is none."""
     if math.isfinite(value):
         ax.errorbar(value, y + 0.28, xerr=spread, color=style.PUBLISHED, marker="x", markersize=4.5, elinewidth=0.8,
                     linestyle="none", zorder=4)  # fmt: skip
 
 
 def dot_handles() -> dict[str, Any]:
-    """Label -> handle of what :func:`dot` and :func:`cross` draw."""
+    """Label -> legend handle of the marks of :func:`dot` and :func:`cross`."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
@@ -61,7 +61,7 @@ def error_axis(ax: Any) -> None:
 
 
 def same_x(axes: Sequence[Any]) -> None:
-    """One axis for all panels, around dots and right posterior: an interval that reaches 0 leaves to the left."""
+    """One x axis for all panels, chosen from dots and calibrated posteriors. Intervals that reach 0 are cut."""
     lines = [line.get_xdata() for ax in axes for line in ax.lines]
     points = np.concatenate([x for x in lines if len(x) == 1 or x[0] == x[1] != 0])
     for ax in axes:

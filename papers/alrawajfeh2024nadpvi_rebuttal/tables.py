@@ -1,7 +1,7 @@
 """Tables of NA-DPVI (Alrawajfeh, Jalko & Honkela 2025): coverage, calibration, and the check of the exact draws.
 
-They are in place of the table of all methods: a coverage error says little without its interval, the error that a
-right posterior gets from as many data sets, and the guarantee at which it was made.
+They replace the table of all methods. A coverage error needs three more numbers to be understood: its interval, the
+error that a calibrated posterior has on as many data sets, and the guarantee.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from reports.contents import Run, Tables
 from reports.ledger import leaks_under
 from reports.tables import SCALE_BANNERS, dataset_title, method_title, natural
 
-#: column -> metric of a whole cell (``evaluation.coverage.coverage_scores``).
+#: column -> metric over all splits of a cell (``evaluation.coverage.coverage_scores``).
 COVERAGE = {"rmse": "tarp_coverage_rmse"} | {
     k: f"tarp_coverage_rmse_{k}" for k in ("redraws", "sd", "low", "high", "floor", "floor_upper")
 }
-#: metric a run -> (words, decimals).
+#: metric of a run -> (words, decimals).
 CALIBRATION = {
     "calibration_rmse": ("calibration error, equal widths", 4),
     "calibration_rmse_inverse": ("the same, interpolated", 4),
     "calibration_rmse_program": ("the same, as programmed", 4),
     **{m: (METRICS[m].heading, 4) for m in ("test_error", "test_log_likelihood")},
 }
-#: metric of the check against NUTS -> (words, the worst of several splits, decimals).
+#: metric of the check against NUTS -> (words, function that selects the worst split, decimals).
 CHECK = {
     "rhat_max": ("largest R-hat", np.max, 4),
     "ess_min": ("smallest ESS (draws)", np.min, 0),
@@ -41,13 +41,13 @@ CHECK = {
     "mean_gap_errors": ("the same (standard errors)", np.max, 2),
     "sd_log_ratio_max": ("largest |log ratio| of sd", np.max, 3),
 }
-#: order of the rows; others come last.
+#: order of the rows. Others are last.
 ORDER = (
     *("exact_posterior", "na_dpvi", "na_dpvi_nuts", "na_dpvi_laplace", "dpvi_last_iterate", "dpvi"),
     *("dpvi_trace_average", "dpvim", "bernstein_sheldon_2018", "bernstein_sheldon_2018_authors"),
     *("bernstein_sheldon_2019_corrected", "bernstein_sheldon_2019_authors"),
 )
-#: what the bootstrap interval of a coverage error is.
+#: note on the bootstrap interval of a coverage error.
 INTERVAL = (
     "It is for the error on infinitely many data sets. The number also has the noise of its batch. So it lies above "
     "its interval if it is near that of a right posterior."
@@ -62,7 +62,7 @@ _GUARANTEES = (
 
 
 def build(run: Run) -> Tables:
-    """Every table of an experiment that its scores hold."""
+    """Every table of an experiment for which its scores have data."""
     config, scores, scale = run.config, run.real, run.scale
     if not len(scores):
         return Tables([])
@@ -78,11 +78,14 @@ def build(run: Run) -> Tables:
 def coverage_frame(scores: pd.DataFrame, datasets: Sequence[str]) -> pd.DataFrame:
     """One row per cell, data sets in the order given, methods by ``ORDER``.
 
-    Columns: the five of ``CELL``, rmse, redraws, sd, low, high, floor, floor_upper, n (data sets), planned (those
-    that the cell has), claimed (epsilon of the label), epsilon, delta, relation, accountant, status, reason.
+    Columns: the five of ``CELL``, rmse, redraws, sd, low, high, floor, floor_upper, n, planned, claimed, epsilon,
+    delta, relation, accountant, status, reason. A cell without a score keeps its status and reason.
 
-    ``redraws``: sd over redraws of the references; ``sd``, ``low``, ``high``: bootstrap over data sets; ``floor``,
-    ``floor_upper``: mean and 95 % point of a right posterior. A cell without a score keeps its status and reason.
+    * ``redraws``: standard deviation over redraws of the references.
+    * ``sd``, ``low``, ``high``: of the bootstrap over data sets.
+    * ``floor``, ``floor_upper``: mean and 95 % point of a calibrated posterior's error.
+    * ``n``, ``planned``: data sets with a score, and all data sets of the cell.
+    * ``claimed``: epsilon of the label.
     """
     rows = []
     for key, group in summarise(scores).groupby(CELL, sort=False):
@@ -98,7 +101,10 @@ def coverage_frame(scores: pd.DataFrame, datasets: Sequence[str]) -> pd.DataFram
 
 
 def label_of(setting: str) -> dict[str, str]:
-    """``epsilon=0.1;step=sqrt 2;tight`` as {epsilon: "0.1", step: "sqrt 2", words: "step sqrt 2, tight"}."""
+    """The parts of a setting's label by name.
+
+    ``epsilon=0.1;step=sqrt 2;tight`` gives {epsilon: "0.1", step: "sqrt 2", words: "step sqrt 2, tight"}.
+    """
     parts = [p.partition("=") for p in setting.split(";") if p]
     named = {k: v for k, _, v in parts if v}
     words = ", ".join(" ".join(filter(None, (k, v))) for k, _, v in parts if k != "epsilon")
@@ -106,19 +112,19 @@ def label_of(setting: str) -> dict[str, str]:
 
 
 def row_title(method: str, setting: str) -> str:
-    """ "NA-DPVI, step sqrt 2, tight": a cell's method and label without its epsilon."""
+    """A cell's method and label without its epsilon, such as "NA-DPVI, step sqrt 2, tight"."""
     return ", ".join(filter(None, (method_title(method), label_of(setting)["words"])))
 
 
 def rank(method: str, setting: str) -> tuple:
-    """Sort key of a cell: by ``ORDER``, then by its label with numbers as numbers."""
+    """Sort key of a cell: by ``ORDER``, then by its label, with numbers as numbers."""
     return (ORDER.index(method) if method in ORDER else len(ORDER), method, natural(setting))
 
 
 def coverage_table(
     scores: pd.DataFrame, name: str, scale: str, title: str, datasets: Sequence[str], model: dict[str, Any]
 ) -> tuple[Table, pd.DataFrame] | None:
-    """A block per data set, a row per cell: coverage error with interval and floor, and the guarantee that it has."""
+    """Coverage errors with intervals, a calibrated posterior's error, and guarantees, by data set and cell."""
     long = coverage_frame(scores, datasets)
     if long["rmse"].isna().all():
         return None
@@ -156,7 +162,7 @@ _COST_HEADS = ("epsilon by the ledger", "delta", "neighbours", "accountant")
 
 
 def _cost(r: dict[str, Any], footnotes: Footnotes, model: dict[str, Any]) -> list[Entry]:
-    """Real epsilon with the leaks of its method under this model of a config, delta, relation, accountant."""
+    """Real epsilon with the leaks of its method under this model of a config, delta, relation and accountant."""
     marks = footnotes(*leaks_under(model, r["method"], r["dataset"]))
     if not r["epsilon"]:
         return [entry("none", marks=marks), *[entry("-")] * 3]
@@ -185,8 +191,8 @@ def calibration_table(
 ) -> tuple[Table, pd.DataFrame] | None:
     """One block per claimed epsilon, one row per cell: calibration by three definitions, test scores, guarantee.
 
-    ``model``: of the config. If its scaling is "paid", inputs are standardised by moments that were estimated from the
-    budget, which is not a leak.
+    ``model``: of the config. If its scaling is "paid", inputs are standardised by privately estimated moments, which
+    are charged to the budget and not a leak.
     """
     long = summarise(scores)
     long = long[long["metric"].isin(CALIBRATION) | (long["status"] != "ok")]

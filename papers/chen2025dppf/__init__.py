@@ -1,8 +1,8 @@
-"""Chen, Sanghi & Awan (2025), Particle filter for Bayesian inference on privatized data (arXiv 2505.00877): samplers of
-the posterior given a noisy release.
+"""Chen, Sanghi & Awan (2025), Particle filter for Bayesian inference on privatized data (arXiv 2505.00877).
 
-The text of the paper was not at hand. Algorithms, settings, single runs and releases are those of the authors' code
-(psanghi04/DP-PF, MIT). The exact posterior of each regression release is the reference beside its numbers.
+The methods sample the posterior given a noisy release. The text of the paper was not available. Algorithms, settings,
+single runs and releases are those of the authors' code (psanghi04/DP-PF, MIT). The exact posterior of each regression
+release is the reference for its numbers.
 """
 
 from pathlib import Path
@@ -22,7 +22,7 @@ PAPER = Paper(
     title="Chen, Sanghi & Awan 2025 (DP-PF)",
     sources={"chen2025dppf": "Chen, Sanghi & Awan 2025 (DP-PF)"},
     family=2018,
-    program=Program.of(
+    program=Program(
         __name__,
         scores=tuple(FILES),
         checks=("posteriors", "location_scale", "faults"),
@@ -37,6 +37,5 @@ PAPER = Paper(
         "runs, posterior means of DP-DA-MCMC run by run by the exact posterior of the run's own release. Its chains "
         "without a second noise are a corrected reading, judged by two samples. Accepted draws of rejection sampling "
         "have the distribution of the exact posterior, so ours are drawn from it, and no draw was rejected here",
-        finding="chen2025dppf-second-noise",
     ),
 )

@@ -1,15 +1,20 @@
-"""Data augmentation for the regression of this source, given the noisy sums of its clipped rows (compiled).
+"""Data augmentation for this paper's regression, given the noisy sums of its clipped rows (compiled).
 
-theta = (mu, Phi, tau, beta0, beta1): x ~ N(mu, 1 / Phi), y | x ~ N(beta0 + beta1 x, 1 / tau), n rows, n public. A sweep
-offers each row a draw of the model, accepted by the density of the Laplace noise, and then draws theta given the rows
-(Ju, Awan, Gong & Rao 2022, "Data augmentation MCMC for Bayesian inference from privatized data"). :func:`posterior`
-adds non-centred moves, which move theta and all rows together. Without them the chain mixes slowly at small epsilon.
-:mod:`evaluation.release_posterior` has the same sampler for any number of inputs and conjugate priors; this one has
-the heavy priors of the source, and one input.
+The parameters are theta = (mu, Phi, tau, beta0, beta1). There are n rows, and n is public:
 
-Priors: ``conjugate``: mu ~ N(0, 1), Phi ~ Gamma(1, rate 1/2), tau ~ Gamma(1, 1), beta | tau ~ N(0, I / tau).
-``heavy``: mu ~ t_2, Phi ~ |t_2|, tau ~ Weibull(2, scale 1.25), beta ~ bivariate t_2. ``independent``: the same with
-beta0 and beta1 independent t_2, which is the heavy prior of the source's program of DP-DA-MCMC.
+    x ~ N(mu, 1 / Phi),  y | x ~ N(beta0 + beta1 x, 1 / tau)
+
+A sweep proposes a draw of the model for each row, and accepts it by the density of the Laplace noise. Then it draws
+theta given the rows (Ju, Awan, Gong & Rao 2022, "Data augmentation MCMC for Bayesian inference from privatized data").
+:func:`posterior` adds non-centred moves, which move theta and all rows together. Chains without these moves mix slowly
+at small epsilon. :mod:`evaluation.release_posterior` has the same sampler for any number of inputs and conjugate
+priors. This module has one input and the source's heavy-tailed priors.
+
+Priors:
+
+* ``conjugate``: mu ~ N(0, 1), Phi ~ Gamma(1, rate 1/2), tau ~ Gamma(1, 1), beta | tau ~ N(0, I / tau).
+* ``heavy``: mu ~ t_2, Phi ~ |t_2|, tau ~ Weibull(2, scale 1.25), beta ~ bivariate t_2.
+* ``independent``: as ``heavy``, with independent beta0 and beta1 ~ t_2. The authors' code of DP-DA-MCMC has this prior.
 """
 
 from __future__ import annotations
@@ -23,16 +28,16 @@ from numba import njit
 NAMES = ("mu", "phi", "tau", "beta0", "beta1")
 PRIORS = {"conjugate": 0, "heavy": 1, "independent": 2}
 LOG_2PI = math.log(2 * math.pi)
-#: clipping bound of the rows, and what clipped rows are divided by.
+#: bound to which rows are clipped, and by which they are then divided.
 BOUND = 5.0
-#: non-centred moves per sweep: draws of the prior, and steps of a random walk in multiples of the learned spread.
+#: non-centred moves per sweep: draws from the prior, and random-walk steps in multiples of the learned covariance.
 PRIOR_MOVES, WALK_MOVES = 3, (1.0, 0.45, 0.15, 1.0, 0.45, 0.15, 1.0, 0.45, 0.15)
 _WALK = np.array(WALK_MOVES)
 
 
 @njit(cache=True, error_model="numpy")
 def log_prior(theta, prior):  # pragma: no cover (compiled)
-    """Log density of theta (5,), nats; ``prior``: a value of ``PRIORS``."""
+    """Log density (nats) of theta (5,) under ``prior``, a value of ``PRIORS``."""
     mu, phi, tau, b0, b1 = theta
     square = b0 * b0 + b1 * b1
     if prior == 0:
@@ -55,7 +60,7 @@ def t_2(rng):  # pragma: no cover (compiled)
 
 @njit(cache=True, error_model="numpy")
 def from_prior(prior, rng):  # pragma: no cover (compiled)
-    """One draw of theta (5,)."""
+    """One draw of theta (5,) from ``prior``."""
     out = np.empty(5)
     if prior == 0:
         out[0] = rng.standard_normal()
@@ -79,7 +84,7 @@ def clip(value, unit):  # pragma: no cover (compiled)
 
 @njit(cache=True, error_model="numpy")
 def sums_of(x, y, unit):  # pragma: no cover (compiled)
-    """Sums of y, xy, yy, x, xx over the clipped rows; (5,)."""
+    """Sums (5,) of y, xy, yy, x and xx over the clipped rows."""
     out = np.zeros(5)
     for i in range(len(x)):
         u, v = clip(x[i], unit), clip(y[i], unit)
@@ -93,7 +98,10 @@ def sums_of(x, y, unit):  # pragma: no cover (compiled)
 
 @njit(cache=True, error_model="numpy")
 def sweep_rows(theta, x, y, off, b, unit, rng):  # pragma: no cover (compiled)
-    """Offer each row a draw of the model, in place; ``off`` = released - sums, in place; rows taken."""
+    """Propose a draw of the model for each row, in place. Returns the number of rows accepted.
+
+    ``off``: released sums minus those of the rows, updated in place.
+    """
     mu, sd = theta[0], 1.0 / math.sqrt(theta[1])
     noise, b0, b1 = 1.0 / math.sqrt(theta[2]), theta[3], theta[4]
     taken = 0
@@ -120,7 +128,7 @@ def sweep_rows(theta, x, y, off, b, unit, rng):  # pragma: no cover (compiled)
 
 @njit(cache=True, error_model="numpy")
 def moments(x, y):  # pragma: no cover (compiled)
-    """Sums of x, y, x^2, xy and y^2 over rows, added in their order."""
+    """Sums of x, y, x^2, xy and y^2 over the rows, added in their order."""
     sx = sy = sxx = sxy = syy = 0.0
     for i in range(len(x)):
         sx += x[i]
@@ -133,7 +141,10 @@ def moments(x, y):  # pragma: no cover (compiled)
 
 @njit(cache=True, error_model="numpy")
 def given_rows(theta, x, y, prior, rng):  # pragma: no cover (compiled)
-    """Draw theta given the rows, in place: exactly (conjugate), or by steps that leave its distribution as it is."""
+    """Draw theta given the rows, in place.
+
+    The draw is exact for the conjugate prior. Else it is made of steps that leave the distribution invariant.
+    """
     n = len(x)
     sx, sy, sxx, sxy, syy = moments(x, y)
     w0 = w1 = 1.0
@@ -179,7 +190,7 @@ def given_rows(theta, x, y, prior, rng):  # pragma: no cover (compiled)
 
 @njit(cache=True, error_model="numpy")
 def rebuilt(z, e, theta, unit):  # pragma: no cover (compiled)
-    """Sums over rows with the standardised inputs ``z`` and errors ``e``; (5,)."""
+    """Sums (5,) over the rows that have the standardised inputs ``z`` and errors ``e`` at ``theta``."""
     mu, sd = theta[0], 1.0 / math.sqrt(theta[1])
     noise, b0, b1 = 1.0 / math.sqrt(theta[2]), theta[3], theta[4]
     s0 = s1 = s2 = s3 = s4 = 0.0
@@ -201,8 +212,10 @@ def far(off):  # pragma: no cover (compiled)
 
 @njit(cache=True, error_model="numpy")
 def together(theta, x, y, s, b, unit, prior, root, rng):  # pragma: no cover (compiled)
-    """Non-centred moves of theta and all rows, in place. ``root``: Cholesky factor of the spread of the coordinates
-    (mu, log Phi, log tau, beta0, beta1)."""
+    """Non-centred moves of theta and all rows, in place.
+
+    ``root``: Cholesky factor of the proposal covariance of (mu, log Phi, log tau, beta0, beta1).
+    """
     z, e = (x - theta[0]) * math.sqrt(theta[1]), (y - theta[3] - theta[4] * x) * math.sqrt(theta[2])
     here = far(s - sums_of(x, y, unit))
     density = log_prior(theta, prior)
@@ -232,7 +245,7 @@ def together(theta, x, y, s, b, unit, prior, root, rng):  # pragma: no cover (co
 
 @njit(cache=True, error_model="numpy")
 def interwoven(theta, x, y, s, b, unit, prior, root, sweeps, thin, rng):  # pragma: no cover (compiled)
-    """Draws (sweeps // thin, 5) after each ``thin`` sweeps; theta and rows end where the chain ends."""
+    """Draws (sweeps // thin, 5), one per ``thin`` sweeps. theta and the rows keep the chain's last state."""
     out, taken = np.empty((sweeps // thin, 5)), 0
     for i in range(sweeps):
         off = s - sums_of(x, y, unit)
@@ -246,7 +259,7 @@ def interwoven(theta, x, y, s, b, unit, prior, root, sweeps, thin, rng):  # prag
 
 @njit(cache=True, error_model="numpy")
 def walk_given_rows(theta, x, y, prior, steps, rng):  # pragma: no cover (compiled)
-    """``steps`` sweeps of a random walk with step 1 in each of the five parameters given the rows, in place."""
+    """``steps`` sweeps of a random walk with step size 1 in each of the five parameters given the rows, in place."""
     n = len(x)
     sx, sy, sxx, sxy, syy = moments(x, y)
     here = log_rows(theta, n, sx, sy, sxx, sxy, syy) + log_prior(theta, prior)
@@ -266,7 +279,7 @@ def walk_given_rows(theta, x, y, prior, steps, rng):  # pragma: no cover (compil
 
 @njit(cache=True, error_model="numpy")
 def log_rows(theta, n, sx, sy, sxx, sxy, syy):  # pragma: no cover (compiled)
-    """Log-likelihood of the rows by their sums, up to a constant, nats."""
+    """Log-likelihood of the rows (nats), from their sums and up to a constant."""
     mu, phi, tau, b0, b1 = theta
     s = sxx - 2.0 * mu * sx + n * mu * mu
     rss = syy - 2.0 * (b0 * sy + b1 * sxy) + n * b0 * b0 + 2.0 * b0 * b1 * sx + b1 * b1 * sxx
@@ -277,7 +290,7 @@ def log_rows(theta, n, sx, sy, sxx, sxy, syy):  # pragma: no cover (compiled)
 def plain(s, n, b, prior, sweeps, walks, rng):  # pragma: no cover (compiled)
     """The chain of the source's DP-DA-MCMC from theta = (0, 2, 1, 0, 0): draws (sweeps, 5).
 
-    ``walks``: sweeps of the random walk given the rows; 0: theta is drawn exactly.
+    ``walks``: sweeps of the random walk given the rows. At 0, theta is drawn exactly.
     """
     theta = np.array([0.0, 2.0, 1.0, 0.0, 0.0])
     x = rng.standard_normal(n) / math.sqrt(2.0)
@@ -303,7 +316,7 @@ def coordinates(draws: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Length:
-    """How long the chains of :func:`posterior` run."""
+    """Lengths and number of the chains of :func:`posterior`."""
 
     chains: int = 4
     burn_in: int = 2500
@@ -320,11 +333,13 @@ def posterior(
     Parameters
     ----------
     s : (5,), released sums of y, xy, yy, x, xx over rows clipped to [-5, 5] and divided by ``unit``.
-    n : rows. b : scale of the Laplace noise. prior : a key of ``PRIORS``.
-    rng : a generator that made none of the data; one that did would start a chain at the truth.
+    n : number of rows.
+    b : scale of the Laplace noise.
+    prior : a key of ``PRIORS``.
+    rng : a generator that did not make the data. One that did would start a chain at the truth.
 
-    Each chain starts at a draw of the prior. The spread of the random walk is learned in the burn-in and kept from
-    there on.
+    Each chain starts at a draw from the prior. The covariance of the random walk is learned in the burn-in and then
+    kept.
     """
     length, code = length or Length(), PRIORS[prior]
     out = []

@@ -1,8 +1,8 @@
-"""The small tables that findings rest on beside the runs.
+"""Further small tables for the findings, one function per table.
 
-``posteriors``  the exact posterior of each regression release, with diagnostics
-``location_scale``  the exact posterior of each location-scale release, for both meanings of theta2
-``faults``      the filter of the authors' code without each of its two faults, beside the published runs
+* ``posteriors``: the exact posterior of each regression release, with diagnostics.
+* ``location_scale``: the exact posterior of each location-scale release, for both meanings of theta2.
+* ``faults``: the filter of the authors' code without each of its two faults, and the published runs.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ FILTERS = 20
 
 
 def each_release() -> Iterator[tuple[str, str, float, int, int, np.ndarray]]:
-    """(data set, prior, epsilon, n, seed, release) of all regression posteriors; seed 0: no data."""
+    """(data set, prior, epsilon, n, seed, release) of all regression posteriors. Seed 0: a release without data."""
     for prior in PRIORS:
         for epsilon in EPSILONS:
             for n in ROWS:
@@ -41,21 +41,21 @@ def each_release() -> Iterator[tuple[str, str, float, int, int, np.ndarray]]:
 
 
 def stream(dataset: str, prior: str, epsilon: float, n: int, seed: int) -> np.random.Generator:
-    """The random numbers of the exact posterior of one release."""
+    """The random generator for the exact posterior of one release."""
     return program.stream(SOURCE, "posterior", dataset, prior, f"{epsilon:g}", str(n), str(seed))
 
 
 def posteriors(mirror: str | None) -> pd.DataFrame:
-    """One row per release and parameter: mean with its Monte Carlo error, standard deviation, quantiles, diagnostics.
+    """Exact posteriors: mean with its Monte Carlo error, standard deviation, quantiles, diagnostics.
 
-    beta has no posterior variance under either prior, and mu and Phi have none under the heavy one, so the error of
-    these means is a guess; read their medians.
+    There is one row per release and parameter. beta has no posterior variance under either prior, and mu and Phi have
+    none under the heavy one. So the Monte Carlo errors of these means are unreliable, and their medians should be used.
     """
     rows = []
     for dataset, prior, epsilon, n, seed, s in each_release():
         rng = stream(dataset, prior, epsilon, n, seed)
         draws = chains.posterior(s, n, releases.scale_of(dataset, epsilon), prior, rng, LENGTH)
-        unbounded = np.arctan(draws)  # of mu and beta, whose variance may be infinite
+        unbounded = np.arctan(draws)  # mu and beta, whose variance may be infinite
         unbounded[..., 1:3] = chains.coordinates(draws)[..., 1:3]
         told = convergence.diagnostics(unbounded)
         for k, name in enumerate(NAMES):
@@ -68,10 +68,11 @@ def posteriors(mirror: str | None) -> pd.DataFrame:
 
 
 def location_scale(mirror: str | None) -> pd.DataFrame:
-    """One row per release and reading: mean of mu with its Monte Carlo error, medians, effective number of draws.
+    """Exact posteriors of location-scale: mean of mu with its Monte Carlo error, medians, effective number of draws.
 
-    theta2 has no posterior mean, so at small epsilon and n its mean is one of these draws only. ``published_``: means
-    over the runs of the method that reads theta2 in this way, with their standard errors.
+    There is one row per release and meaning of theta2. theta2 has no posterior mean. So at small epsilon and n, its
+    mean describes only these draws. ``published_``: means over the runs of the method that reads theta2 in this way,
+    with their standard errors.
     """
     rows = []
     for epsilon, n, reading in itertools.product(EPSILONS, (100, 200, 300, 500, 1000), ls.READINGS):
@@ -96,11 +97,13 @@ def location_scale(mirror: str | None) -> pd.DataFrame:
 
 
 def faults(mirror: str | None) -> pd.DataFrame:
-    """Per setting and variant: mean of tau and of beta1 over filters, and p of a rank test against the published runs.
-    ``_sd_p``: of the test of Brown and Forsythe for equal spreads.
+    """Means of tau and beta1 over filters with and without a fault, compared with the published runs.
 
-    ``aligned``: the particles of the authors' code with each weight at its own particle. ``jacobian``: its weights with
-    the Jacobian, recycled as before.
+    There is one row per setting and variant. ``_p`` is of a rank test of the runs, ``_sd_p`` of the Brown-Forsythe test
+    for equal spreads.
+
+    * ``aligned``: the particles of the authors' code, each with its own weight.
+    * ``jacobian``: the weights of the authors' code times the Jacobian, still assigned by R's recycling.
     """
     rows, epsilon = [], 0.5
     for prior, n in FAULTS:

@@ -1,5 +1,4 @@
-"""Sentences of the abstract and of captions, and whether the committed runs bear them out. The body of the paper was
-not at hand."""
+"""Claims of the abstract and of captions, tested on the committed runs. The body of the paper was not available."""
 
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ Tables = Mapping[str, pd.DataFrame]
 
 
 def consistent(tables: Tables) -> dict[str, Outcome]:
-    """No number of particles is infinite, so the sentence is not settled; the bias by number of particles is told."""
+    """Consistency in the number of particles, which no finite number settles. The bias by that number is reported."""
     told = [
         f"{r['prior']} prior, {r['particles']} particles {r['median_bias']:.2f}"
         for r in tables["particles"].to_dict("records")
@@ -26,14 +25,14 @@ def consistent(tables: Tables) -> dict[str, Outcome]:
 
 
 def interval(tables: Tables) -> dict[str, Outcome]:
-    """Coverage is far from .95 in every parameter: the largest mean share is compared with it."""
+    """The claim on coverage, which is far from .95 in every parameter. The largest mean share is compared with .95."""
     share = tables["intervals"].groupby(["prior", "parameter"], sort=False)["share"].mean()
     words = "; ".join(f"{prior} prior, {p} {100 * s:.0f} %" for (prior, p), s in share.items())
     return {"authors": Outcome(UNTESTED, f"regression, runs whose interval holds the exact posterior mean: {words}")}
 
 
 def hundred(tables: Tables) -> dict[str, Outcome]:
-    """Counts of runs, from the files of runs."""
+    """Counts of runs, from the files of single runs."""
     cells = published.numbers()
     pooled = int((cells["table"] == POOLED).sum())
     few = cells[cells["table"].isin(["pf_conj"]) & (cells["metric"] == "beta1_mean") & (cells["n_published"] != "100")]

@@ -1,6 +1,6 @@
-"""Monte Carlo error of chains, and the effective sample size of R's coda, which the source prints.
+"""Monte Carlo error of chains, and the effective sample size of R's package coda, which the source prints.
 
-:mod:`evaluation.convergence` has R-hat and the effective sample sizes of today.
+:mod:`evaluation.convergence` has R-hat and the current effective sample sizes.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 
 
 def split(draws: np.ndarray) -> np.ndarray:
-    """Chains (m, n) cut in halves, (2 m, n // 2)."""
+    """Chains (m, n) as halves, (2 m, n // 2)."""
     half = draws.shape[1] // 2
     return np.concatenate([draws[:, :half], draws[:, -half:]])
 
@@ -34,12 +34,12 @@ def _ess(chains: np.ndarray) -> float:
 
 
 def mean_error(draws: np.ndarray) -> float:
-    """Monte Carlo standard error of the mean."""
+    """Monte Carlo standard error of the mean of ``draws`` (m, n)."""
     return float(draws.std(ddof=1) / math.sqrt(_ess(split(draws))))
 
 
 def coda_ess(x: np.ndarray) -> float:
-    """n var(x) / spectral density at 0 of an autoregression chosen by AIC (R: coda::effectiveSize); ``x`` (n,)."""
+    """Effective sample size of ``x`` (n,): n var(x) / spectral density at 0, as in R's coda::effectiveSize."""
     n = len(x)
     if not x.std() > 0:
         return 0.0

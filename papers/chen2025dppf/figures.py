@@ -1,4 +1,4 @@
-"""Figures: bias of tau beside the exact posterior, and the runs of DP-DA-MCMC beside their own exact posteriors."""
+"""Figures: bias of tau against the exact posterior, and runs of DP-DA-MCMC against their own exact posteriors."""
 
 from __future__ import annotations
 

@@ -1,21 +1,31 @@
-"""The particle filters of the source (DP-PF): regression and location-scale, as its code does them and corrected.
+"""The particle filters DP-PF for regression and location-scale, as in the authors' code and corrected.
 
-Step t of T has epsilon_t = t epsilon / T. Each of N new particles picks an old one by its weight, perturbs it by a
-Gaussian kernel, simulates n rows and is kept with probability exp(-|sums of these rows - released sums|_1 / b_t), else
-it picks anew. Its weight is the prior over the density of the proposals, so that the weighted particles are draws of
-the posterior given the release at epsilon_t. An attempt ends as soon as it is certain that it is not kept: each row
-moves a sum by at most 1, and sums of squares only grow. That changes no probability.
+Step t of T has epsilon_t = t epsilon / T. Each of N new particles is made by these attempts:
 
-With many rows and a large epsilon most attempts fail, so they may be screened first (:func:`screen`). For each c in
-[-1, 1]^5, Chernoff's bound is P(kept) <= A = E exp(c . (T - s) / b), with T the sums of the simulated rows and s the
-released ones. With probability 1 - A an attempt ends before a row is simulated. Else each row is drawn with its density
-times exp(c . t / b), t what it adds to T, and the rows are kept with probability exp(-(|T - s|_1 + c . (T - s)) / b).
-That changes no probability either.
+1. Pick an old particle by its weight and perturb it by a Gaussian kernel.
+2. Simulate n rows, and keep the particle with probability exp(-|sums of these rows - released sums|_1 / b_t).
+3. If it is not kept, pick again.
+
+Its weight is the prior over the density of the proposals. So the weighted particles are draws of the posterior given
+the release at epsilon_t. An attempt ends as soon as it cannot be kept any more. This is known early, because each row
+moves a sum by at most 1, and sums of squares only grow. Stopping early changes no probability.
+
+With many rows and a large epsilon, most attempts fail. So attempts may be screened first (:func:`screen`). Let T be the
+sums of the simulated rows and s the released ones. For each c in [-1, 1]^5, Chernoff's bound is
+
+    P(kept) <= A = E exp(c . (T - s) / b).
+
+With probability 1 - A an attempt ends before a row is simulated. Otherwise each row is drawn with its density times
+exp(c . t / b), where t is the row's contribution to T. The rows are then kept with probability
+
+    exp(-(|T - s|_1 + c . (T - s)) / b).
+
+This changes no probability either.
 
 Regression works in phi = (mu, log Phi, log tau, beta0, beta1) with kernel variance 1 / t. The code divides the density
 of theta = (mu, Phi, tau, beta0, beta1) by a density of phi, so its weights lack the Jacobian Phi tau. ``corrected`` has
-it, and draws a tenth of its proposals from the prior. That bounds the weights: with Gaussian kernels only, their
-variance is infinite, because the prior of beta has heavier tails.
+the Jacobian and draws a tenth of its proposals from the prior, which bounds the weights. With Gaussian kernels only,
+the variance of the weights is infinite, because the prior of beta has heavier tails.
 """
 
 from __future__ import annotations
@@ -28,18 +38,18 @@ from numba import njit
 from papers.chen2025dppf.chains import BOUND, clip, from_prior, log_prior
 
 STEPS, PARTICLES = 10, 100
-#: steps that the committed runs of location-scale took, whatever the configuration file says.
+#: steps of the committed runs of location-scale. The authors' configuration file may state others.
 LS_STEPS = 2
 #: share of the proposals from the prior in the corrected filter.
 FROM_PRIOR = 0.1
 SQRT_HALF = math.sqrt(0.5)
-#: rows between two looks at whether an attempt can still be kept.
+#: rows between two checks whether an attempt can still be kept.
 LOOK = 8
 
 
 @njit(cache=True, error_model="numpy")
 def log_tilted(mean, sd, c1, c2):  # pragma: no cover (compiled)
-    """log E exp(c1 u + c2 u^2), u = x / 5 clipped to [-1, 1], x ~ N(mean, sd^2); infinite where it is not needed."""
+    """log E exp(c1 u + c2 u^2), u = x / 5 clipped to [-1, 1], x ~ N(mean, sd^2); infinite if not needed."""
     precision = 1.0 / sd**2 - 2.0 * c2 / BOUND**2
     if precision <= 0.0 or abs(mean) > 5.0 * BOUND:
         return math.inf
@@ -54,7 +64,7 @@ def log_tilted(mean, sd, c1, c2):  # pragma: no cover (compiled)
 def bound(mean, sd, n, s1, s2, b):  # pragma: no cover (compiled)
     """(log of Chernoff's bound, c1, c2) for sums of u and u^2 near ``s1`` and ``s2``.
 
-    Any c is right. This one is best if u is normal and not correlated with u^2.
+    Every c gives a valid bound. This one is best if u is normal and not correlated with u^2.
     """
     spread = min(sd / BOUND, 1.0) ** 2
     square = 2.0 * spread**2 + 4.0 * spread * min(abs(mean) / BOUND, 1.0) ** 2
@@ -65,7 +75,7 @@ def bound(mean, sd, n, s1, s2, b):  # pragma: no cover (compiled)
 
 @njit(cache=True, error_model="numpy")
 def screen(theta, n, s, b, c, rng):  # pragma: no cover (compiled)
-    """Does an attempt pass the screen? Sets ``c`` (5,), by the sums of x and xx or by those of y and yy."""
+    """Whether an attempt passes the screen. Sets ``c`` (5,), by the sums of x and xx or by those of y and yy."""
     c[:] = 0.0
     log_u = math.log(rng.random())
     log_x, c3, c4 = bound(theta[0], 1.0 / math.sqrt(theta[1]), n, s[3], s[4], b)
@@ -84,7 +94,7 @@ def screen(theta, n, s, b, c, rng):  # pragma: no cover (compiled)
 
 @njit(cache=True, error_model="numpy")
 def _still(sums, s, left, c):  # pragma: no cover (compiled)
-    """The least |d|_1 + c . d, d = final sums - s, with ``left`` rows to come; sums of y, xy, yy, x, xx."""
+    """The smallest possible |d|_1 + c . d with ``left`` rows to come, for d = final sums minus s."""
     total = 0.0
     for k in range(5):
         gap = sums[k] - s[k]
@@ -95,7 +105,10 @@ def _still(sums, s, left, c):  # pragma: no cover (compiled)
 
 @njit(cache=True, error_model="numpy")
 def kept(theta, n, s, b, c, rng):  # pragma: no cover (compiled)
-    """Simulate n rows, tilted by ``c`` (5,), 0 for none and always 0 for xy: are they kept?"""
+    """Simulate n rows, and return whether they are kept.
+
+    ``c`` (5,): exponential tilt of the rows. It is 0 for no tilt, and always 0 for xy.
+    """
     most = -b * math.log(rng.random())
     mu, sd = theta[0], 1.0 / math.sqrt(theta[1])
     noise, b0, b1 = 1.0 / math.sqrt(theta[2]), theta[3], theta[4]
@@ -119,7 +132,7 @@ def kept(theta, n, s, b, c, rng):  # pragma: no cover (compiled)
 
 @njit(cache=True, error_model="numpy")
 def log_kernel(a, c, variance):  # pragma: no cover (compiled)
-    """Log density of the kernel between two points (5,), nats."""
+    """Log density (nats) of the kernel between two points (5,)."""
     total = 0.0
     for k in range(5):
         total += (a[k] - c[k]) ** 2
@@ -135,7 +148,7 @@ def to_phi(theta):  # pragma: no cover (compiled)
 
 @njit(cache=True, error_model="numpy")
 def weight(phi, old, weights, variance, prior, jacobian, from_prior_share):  # pragma: no cover (compiled)
-    """The weight of a particle ``phi`` (5,), not normalised, given the old ones (N, 5) and their weights (N,)."""
+    """Unnormalised weight of a particle ``phi`` (5,), given the old particles (N, 5) and their weights (N,)."""
     theta = phi.copy()
     theta[1], theta[2] = math.exp(phi[1]), math.exp(phi[2])
     density = math.exp(log_prior(theta, prior) + (phi[1] + phi[2] if jacobian else 0.0))
@@ -147,15 +160,15 @@ def weight(phi, old, weights, variance, prior, jacobian, from_prior_share):  # p
 
 @njit(cache=True, error_model="numpy")
 def filter_regression(s, n, epsilon, prior, count, jacobian, share, screened, rng):  # pragma: no cover (compiled)
-    """Particles theta (count, 5) of the last step, their weights (count,), and attempts of all steps.
+    """Particles theta (count, 5) of the last step, their weights (count,), and the number of attempts in all steps.
 
-    The authors' code has ``jacobian`` False and a ``share`` of 0 of its proposals from the prior. ``screened`` changes
-    the time only.
+    The authors' code has ``jacobian`` False, and ``share`` 0 of its proposals from the prior. ``screened`` changes only
+    the time.
     """
     old, w = np.empty((count, 5)), np.full(count, 1.0 / count)
     for i in range(count):
         theta = from_prior(prior, rng)
-        if prior == 0 and not jacobian:  # the code draws Phi from half a chi-square of 1 and half of 2 degrees
+        if prior == 0 and not jacobian:  # the code draws Phi from an equal mixture of chi-squares, 1 and 2 degrees
             theta[1] = rng.standard_normal() ** 2 if rng.random() < 0.5 else 2.0 * rng.standard_exponential()
         old[i] = to_phi(theta)
     attempts, c = 0, np.zeros(5)
@@ -203,10 +216,10 @@ def _kept_ls(mu, sd, n, s, b, rng):  # pragma: no cover (compiled)
 
 @njit(cache=True, error_model="numpy")
 def filter_location_scale(s, n, epsilon, steps, count, rng):  # pragma: no cover (compiled)
-    """Particles (mu, theta2) (count, 2), theta2 a standard deviation, weights (count,), and attempts of all steps.
+    """Particles (mu, theta2) (count, 2), their weights (count,), and the number of attempts in all steps.
 
-    Kernel standard deviation 1 / t in both; theta2 is drawn again until it is above 0, and the density of the kernel
-    is divided by the probability of that.
+    theta2 is a standard deviation. The kernel has standard deviation 1 / t in both coordinates. theta2 is redrawn until
+    it is positive, and the density of the kernel is divided by the probability of that.
     """
     old, w = np.empty((count, 2)), np.full(count, 1.0 / count)
     for i in range(count):
@@ -238,15 +251,17 @@ def filter_location_scale(s, n, epsilon, steps, count, rng):  # pragma: no cover
 
 
 def recycled(weights: np.ndarray, count: int = 2) -> np.ndarray:
-    """The weights (count, N) that R's ``weights * B`` gives the entries of a matrix B (count, N): column by column."""
+    """The weights (count, N) that R's ``weights * B`` assigns to a matrix B (count, N), column by column."""
     n = len(weights)
     j, r = np.meshgrid(np.arange(n), np.arange(count))
     return weights[(count * j + r) % n]
 
 
 def weighted_quantiles(x: np.ndarray, weights: np.ndarray, levels, outside: bool = False) -> np.ndarray:
-    """Linear interpolation of the sorted cumulated weights. Below the first one: NaN, as R's ``approx``, or with
-    ``outside`` the smallest value."""
+    """Quantiles by linear interpolation of the sorted cumulated weights.
+
+    Below the first cumulated weight the result is NaN, as in R's ``approx``. With ``outside`` it is the smallest value.
+    """
     order = np.argsort(x, kind="stable")
     cumulated = np.cumsum(weights[order])
     levels = np.asarray(levels, dtype=np.float64)
@@ -255,10 +270,12 @@ def weighted_quantiles(x: np.ndarray, weights: np.ndarray, levels, outside: bool
 
 
 def summary(particles: np.ndarray, weights: np.ndarray, truth, aligned: bool) -> dict[str, float]:
-    """The numbers that the source prints of one filter of regression: particles theta (N, 5), weights (N,).
+    """The numbers that the source prints for one regression filter, from particles theta (N, 5) and weights (N,).
 
-    ``aligned``: False gives means and variances of beta with the weights that R's recycling gives them. A number is NaN
-    where a quantile is outside the weighted sample. ``truth``: parameter -> true value.
+    * ``aligned``: if False, means and variances of beta use the weights that R's recycling assigns.
+    * ``truth``: parameter -> true value.
+
+    A number is NaN if a quantile is outside the weighted sample.
     """
     mu, _, tau, *_ = particles.T
     beta = particles[:, 3:].T
@@ -280,8 +297,10 @@ def summary(particles: np.ndarray, weights: np.ndarray, truth, aligned: bool) ->
 
 
 def summary_ls(particles: np.ndarray, weights: np.ndarray, truth) -> dict[str, float]:
-    """The numbers that the source prints of one filter of location-scale; the Monte Carlo variance of theta2 is that
-    of mu about the mean of theta2."""
+    """The numbers that the source prints for one location-scale filter.
+
+    The Monte Carlo variance of theta2 is that of mu about the mean of theta2, as in the source.
+    """
     mu, theta2 = particles.T
     ess = 1.0 / (weights**2).sum()
     means = {"mu": weights @ mu, "theta2": weights @ theta2}

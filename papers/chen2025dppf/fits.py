@@ -1,7 +1,7 @@
 """The single fits that the audit records and replays: the releases with the noise that their epsilon needs.
 
-The samplers read nothing but a release. Those of the source were made by its own code, with public seeds, so its runs
-here release nothing.
+The samplers read only a release. The source's releases were made by its own code with public seeds, so its runs here
+release nothing.
 """
 
 from __future__ import annotations

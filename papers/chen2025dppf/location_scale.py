@@ -1,11 +1,18 @@
 """The exact posterior of location-scale given its noisy sums, by importance sampling (compiled).
 
-x_i ~ N(mu, .), n rows, n public; mu ~ N(0, 4^2), theta2 ~ InverseGamma(1, 1/2). theta2 is the standard deviation of a
-row in the source's particle filter and its variance in its rejection sampler: the key of ``READINGS``.
+There are n rows, and n is public:
 
-A proposal (mu, log theta2) comes from Student's t with 3 degrees of freedom about an earlier round, one in ten from the
-prior. n rows are simulated, and weighted by prior / proposal times exp(-|sums - released|_1 / b). The rows are part of
-what is drawn, so the weighted draws have the exact posterior.
+    x_i ~ N(mu, .),  mu ~ N(0, 4^2),  theta2 ~ InverseGamma(1, 1/2)
+
+theta2 is a row's standard deviation in the source's particle filter, and its variance in the source's rejection
+sampler. ``READINGS`` has both.
+
+A proposal (mu, log theta2) comes from Student's t with 3 degrees of freedom about an earlier round. One in ten comes
+from the prior. n rows are simulated and get the weight
+
+    prior / proposal times exp(-|sums - released|_1 / b).
+
+The rows are part of the draw, so the weighted draws have the exact posterior.
 """
 
 from __future__ import annotations
@@ -18,21 +25,21 @@ from numba import njit
 from papers.chen2025dppf.chains import BOUND, clip
 
 READINGS = {"standard deviation": False, "variance": True}
-#: proposals of the rounds that learn, and of the last one.
+#: number of proposals in the learning rounds, and in the last round.
 ROUNDS, LAST = (4000, 4000, 8000), 60_000
 DEGREES, SHARE = 3.0, 0.1
 
 
 @njit(cache=True, error_model="numpy")
 def log_prior(mu, log_theta2):  # pragma: no cover (compiled)
-    """Log density of (mu, log theta2), nats."""
+    """Log density (nats) of (mu, log theta2)."""
     normal = -0.5 * (mu / 4.0) ** 2 - math.log(4.0) - 0.5 * math.log(2 * math.pi)
     return normal + math.log(0.5) - log_theta2 - 0.5 * math.exp(-log_theta2)
 
 
 @njit(cache=True, error_model="numpy")
 def proposals(s, n, b, variance, centre, root, count, rng):  # pragma: no cover (compiled)
-    """(mu, log theta2) (count, 2) and log weights (count,). ``root``: Cholesky factor of the spread."""
+    """(mu, log theta2) (count, 2) and log weights (count,). ``root``: Cholesky factor of the proposal covariance."""
     out, weights = np.empty((count, 2)), np.empty(count)
     for i in range(count):
         if rng.random() < SHARE:
@@ -67,7 +74,9 @@ def posterior(
     Parameters
     ----------
     s : (2,), released sums of x and x^2 over rows clipped to [-5, 5] and divided by 5.
-    n : rows. b : scale of the Laplace noise. reading : a key of ``READINGS``.
+    n : number of rows.
+    b : scale of the Laplace noise.
+    reading : a key of ``READINGS``.
     """
     variance = READINGS[reading]
     mu = float(np.clip(5 * s[0] / n, -5, 5))
@@ -90,7 +99,7 @@ def posterior(
 
 
 def quantiles(x: np.ndarray, weights: np.ndarray, levels) -> np.ndarray:
-    """Of weighted draws (n,), at ``levels``."""
+    """Quantiles of weighted draws (n,) at ``levels``."""
     order = np.argsort(x)
     cumulated = np.cumsum(weights[order])
     return x[order][np.minimum(np.searchsorted(cumulated, levels), len(x) - 1)]

@@ -1,9 +1,9 @@
-"""The published numbers of the source, its single runs, and the releases that they are computed from.
+"""The published numbers of the source, its single runs, and the releases from which they are computed.
 
-``published.csv`` with ``annotations.csv`` has 2,681 numbers at full precision. Those that repeat another number, and
-timings, are not counted. ``single_runs.csv.gz`` has the runs behind the means, ``history.csv`` and
-``history_runs.csv.gz`` those of an earlier commit of the authors' code. ``releases.csv`` has every noisy release and
-``second_noise.csv`` the noise that the program of DP-DA-MCMC adds to it.
+``published.csv`` with ``annotations.csv`` has 2,681 numbers at full precision. Numbers that repeat another, and
+timings, are not counted. ``single_runs.csv.gz`` has the runs behind the means. ``history.csv`` and
+``history_runs.csv.gz`` have those of an earlier commit of the authors' code. ``releases.csv`` has every noisy release.
+``second_noise.csv`` has the noise that the authors' code of DP-DA-MCMC adds to it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ TRUTH = {"mu": 1.0, "phi": 1.0, "tau": 1.0, "beta0": 0.0, "beta1": 2.0, "theta2"
 
 @cache
 def numbers(folder: Path = HERE) -> pd.DataFrame:
-    """One row per published number that is no copy and no timing, strings: the six keys, values and notes."""
+    """One row per published number that is neither a copy nor a timing, as strings: the six keys, values and notes."""
     rows = [r for r in read(folder) if not r["same_as"] and not r["metric"].startswith("seconds")]
     return pd.DataFrame(rows)
 
@@ -49,20 +49,22 @@ def runs_of(table: str, setting: str, metric: str) -> np.ndarray:
 
 
 def fields(setting: str) -> dict[str, str]:
-    """Values of a setting such as ``epsilon=2;n=100;prior=heavy`` by name."""
+    """Values of a setting such as ``epsilon=2;n=100;prior=heavy``, by name."""
     return dict(part.split("=") for part in setting.split(";"))
 
 
 @cache
 def releases() -> pd.DataFrame:
-    """Columns of ``releases.csv``, numbers."""
+    """``releases.csv`` as numbers."""
     return pd.read_csv(HERE / "releases.csv")
 
 
 def release(dataset: str, epsilon: float, n: int, history: bool = False) -> np.ndarray:
-    """The released numbers (5,) or (2,): sums of y, xy, yy, x, xx, or of x, xx.
+    """The released numbers: sums (5,) of y, xy, yy, x, xx, or (2,) of x, xx.
 
-    ``history``: those of seed 1 at n = 400, which only the earlier commit used. Raises ValueError if there is none."""
+    ``history``: the releases of seed 1 at n = 400, which only the earlier commit used. Raises ValueError if there is
+    none.
+    """
     f = releases()
     found = f[(f["dataset"] == dataset) & (f["epsilon"] == epsilon) & (f["n"] == n)]
     found = found[found["used_by"].str.startswith("history") == history]
@@ -75,14 +77,14 @@ def release(dataset: str, epsilon: float, n: int, history: bool = False) -> np.n
 
 @cache
 def second_noise() -> np.ndarray:
-    """Unit Laplace numbers that run k = 1, .., 100 of DP-DA-MCMC adds to (y, xy, yy, x, xx); (100, 5)."""
+    """Standard Laplace numbers (100, 5) that run k = 1, .., 100 of DP-DA-MCMC adds to (y, xy, yy, x, xx)."""
     f = pd.read_csv(HERE / "second_noise.csv").set_index("run").sort_index()
     return f.filter(like="laplace_").to_numpy(dtype=np.float64)
 
 
 @cache
 def extra_row() -> np.ndarray:
-    """Which runs of DP-DA-MCMC start with one row more; (100,)."""
+    """Mask (100,) of the runs of DP-DA-MCMC that start with one more row."""
     return (pd.read_csv(HERE / "second_noise.csv").set_index("run").sort_index()["rows_at_start"] == "n+1").to_numpy()
 
 

@@ -1,11 +1,11 @@
-"""The releases of the source: what they hold, where they come from, what they cost.
+"""The private releases of the source: contents, origin, and exact privacy cost.
 
 Rows u are clipped to [-5, 5] and divided by 5, so u is in [-1, 1]. Regression releases the sums of y, xy, y^2, x and
-x^2 with Laplace noise of scale 8 / epsilon each; location-scale those of x and x^2 with 3 / epsilon. The number of rows
-is public, and neighbouring tables differ in one row. 8 and 3 are sums of the ranges of the single sums.
+x^2 with Laplace noise of scale 8 / epsilon each. Location-scale releases those of x and x^2 with 3 / epsilon. The
+number of rows is public, and neighbouring tables differ in one row. 8 and 3 are sums of the ranges of the single sums.
 
-**What one row can change.** Replace (x, y) by (x', y'). Put a = |x - x'| / 2 and s = |x + x'| / 2, so a + s =
-max(|x|, |x'|) <= 1, and b, t the same of y. Then |x - x'| = 2 a, |x^2 - x'^2| = 4 a s and
+**L1 sensitivity.** Replace (x, y) by (x', y'). Put a = |x - x'| / 2 and s = |x + x'| / 2. Then a + s = max(|x|,
+|x'|) <= 1. Define b and t in the same way for y. Then |x - x'| = 2 a, |x^2 - x'^2| = 4 a s and
 
     |x y - x' y'| = |(x - x')(y + y') + (x + x')(y - y')| / 2 <= 2 (a t + s b).
 
@@ -13,9 +13,11 @@ With s <= 1 - a and t <= 1 - b, the sum over the five is at most
 
     8 (a + b) - 4 (a^2 + a b + b^2) <= 8 m - 3 m^2,  m = a + b,
 
-as a^2 + a b + b^2 = m^2 - a b >= 3 m^2 / 4. The largest value is 16 / 3, at m = 4 / 3, and (1, 1) -> (-1/3, -1/3)
-attains it. Location-scale: 2 a + 4 a (1 - a) is at most 9 / 4, attained by 1 -> -1/2. Without the division by 5, the
-bound is 160 m - 75 m^2 <= 256 / 3. Independent Laplace noise of one scale costs exactly the L1 sensitivity over it.
+because a^2 + a b + b^2 = m^2 - a b >= 3 m^2 / 4. The largest value is 16 / 3, at m = 4 / 3. The replacement (1,
+1) -> (-1/3, -1/3) attains it. For location-scale, 2 a + 4 a (1 - a) is at most 9 / 4, attained by 1 -> -1/2. If rows
+are not divided by 5, the bound for regression is 160 m - 75 m^2 <= 256 / 3.
+
+Independent Laplace noise of one scale costs exactly the L1 sensitivity over that scale.
 """
 
 from __future__ import annotations
@@ -51,8 +53,7 @@ def ledger_of(dataset: str, epsilon: float) -> Ledger:
 
 
 def sums(x: np.ndarray, y: np.ndarray | None = None, unit: float = BOUND) -> np.ndarray:
-    """What is released before noise: sums of y, xy, yy, x, xx over rows clipped to [-5, 5] and divided by ``unit``;
-    of x, xx without ``y``."""
+    """Sums of y, xy, yy, x, xx (or of x, xx without ``y``) over rows clipped to [-5, 5] and divided by ``unit``."""
     u = np.clip(x, -BOUND, BOUND) / unit
     if y is None:
         return np.array([u.sum(), u @ u])
@@ -73,7 +74,7 @@ def corrected_release(dataset: str, values: np.ndarray, epsilon: float, budget: 
 
 
 class RStream:
-    """R's default random numbers after ``set.seed``: Mersenne Twister, normal numbers by inversion."""
+    """R's default random numbers after ``set.seed``: Mersenne Twister, with normal numbers by inversion."""
 
     def __init__(self, seed: int) -> None:
         words = []
@@ -91,7 +92,7 @@ class RStream:
         return np.array([int(self._bits.random_raw()) * 2.3283064365386963e-10 for _ in range(count)])
 
     def normal(self, count: int) -> np.ndarray:
-        """Standard normal numbers, two uniform numbers each; (count,)."""
+        """Standard normal numbers (count,), from two uniform numbers each."""
         u = self.uniform(2 * count).reshape(count, 2)
         return ndtri((np.floor(2**27 * u[:, 0]) + u[:, 1]) / 2**27)
 
@@ -101,7 +102,7 @@ class RStream:
 
 
 def laplace_of(u: np.ndarray) -> np.ndarray:
-    """-sign(u - 1/2) log(2 min(u, 1 - u))."""
+    """The standard Laplace quantile -sign(u - 1/2) log(2 min(u, 1 - u))."""
     return -np.sign(u - 0.5) * np.log(2 * np.minimum(u, 1 - u))
 
 

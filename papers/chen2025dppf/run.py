@@ -1,13 +1,21 @@
 """All runs of one score file: one table at one epsilon.
 
-Readings. ``authors``: the filter or the chain as the authors' code does it, on the authors' release. Posterior means of
-DP-DA-MCMC: its runs have a release each, so instead of a chain the exact posterior of that release is computed, run by
-run. ``corrected``: the filter with the Jacobian, aligned weights and a tenth of its proposals from the prior. The chain
-of DP-DA-MCMC on the release itself, without a second noise.
+Readings:
 
-Columns: table, dataset, method, reading, setting, metric, scale, repeats, status, reason, mean, std (over runs), kind
-("runs" or "run by run"), delta, ledger_epsilon and ledger (of the release), runs, errors (run by run: standard errors).
-A run without a value (a quantile outside the weighted sample) is left out, as in the published numbers.
+* ``authors``: the filter or the chain of the authors' code, on the authors' release. Each run of DP-DA-MCMC has its own
+  release. So its posterior means are compared run by run with the exact posterior of that release, without a chain.
+* ``corrected``: the filter with the Jacobian, aligned weights and a tenth of its proposals from the prior. The chain of
+  DP-DA-MCMC runs on the release itself, without a second noise.
+
+Columns: table, dataset, method, reading, setting, metric, scale, repeats, status, reason, mean, std, kind, delta,
+ledger_epsilon, ledger, runs, errors.
+
+* ``std``: over runs.
+* ``kind``: "runs" or "run by run".
+* ``ledger_epsilon``, ``ledger``: of the release.
+* ``errors``: standard errors, if compared run by run.
+
+A run without a value has a quantile outside the weighted sample. It is left out, as in the published numbers.
 """
 
 from __future__ import annotations
@@ -25,27 +33,27 @@ from papers.chen2025dppf.published import CHAINS, FIXED, POOLED, SOURCE, TRUTH, 
 from privacy.accountants import epsilon_of
 from workflow import program
 
-#: the settings of ``program.yaml``
+#: the settings in ``program.yaml``.
 config = partial(program.config, Path(__file__).parent)
-#: the accountants are asked at this delta for the epsilon of a pure guarantee.
+#: delta at which the accountants compute the epsilon of a pure guarantee.
 DELTA = 1e-9
 COLUMNS = (
     *("table", "dataset", "method", "reading", "setting", "metric", "scale", "repeats", "status", "reason"),
     *("mean", "std", "kind", "delta", "ledger_epsilon", "ledger", "runs", "errors"),
 )
-#: draws of a run of rejection sampling.
+#: draws per run of rejection sampling.
 DRAWS = 100
-#: rows times epsilon from which attempts of a filter are screened, on random releases and on the synthetic one. Below
-#: it pays less, and committed runs on random releases were made without.
+#: rows times epsilon from which a filter's attempts are screened, on random releases and on the synthetic one. Below
+#: it, screening saves less time, and committed runs on random releases were made without it.
 SCREENED = 400, 200
-#: numbers of particles whose runs a pooled mean has.
+#: numbers of particles over which a mean is pooled.
 POOLED_PARTICLES = (100, 200, 400)
-#: the number of one run of a chain that each metric is.
+#: metrics that are a mean over one run of a chain.
 EXACT = tuple(f"{name}_mean" for name in NAMES)
 
 
 def is_run(cell: dict, reading: str = "run") -> bool:
-    """Is this number run, or ``corrected``?"""
+    """Whether this number is run, or has the reading ``corrected``."""
     told = fields(cell["setting"])
     sizes = config()[reading].get(cell["table"], {}).get(float(told["epsilon"]), ())
     return int(told["N" if cell["table"] in FIXED else "n"]) in sizes
@@ -57,7 +65,7 @@ def readings_of(cell: dict) -> list[str]:
 
 
 def filter_runs(table: str, setting: str, reading: str, count: int) -> dict[str, np.ndarray]:
-    """Metric -> values (count,) of as many filters; NaN where a run has no value."""
+    """Metric -> values (count,), one per filter. NaN if a run has no value."""
     told = fields(setting)
     epsilon, n, particles = float(told["epsilon"]), int(told["n"]), int(told["N"])
     dataset = "chen_ls" if table == "pf_ls" else "chen_lr_fixed" if table in FIXED else "chen_lr"
@@ -84,11 +92,11 @@ def pooled_runs(setting: str, count: int) -> dict[str, np.ndarray]:
 
 
 def rejection_runs(table: str, setting: str, count: int) -> dict[str, np.ndarray]:
-    """Metric -> values (count,) of as many runs of rejection sampling, of 100 draws each.
+    """Metric -> values (count,), one per run of rejection sampling with 100 draws.
 
-    Rejection gives independent draws of the exact posterior. Ours are drawn with replacement from those of
-    :mod:`papers.chen2025dppf.location_scale`, which have weights, or of :mod:`papers.chen2025dppf.chains`. They have
-    the same distribution up to the error of these.
+    Rejection gives independent draws of the exact posterior. Ours are resampled from the weighted draws of
+    :mod:`papers.chen2025dppf.location_scale`, or drawn with replacement from those of
+    :mod:`papers.chen2025dppf.chains`. They have the same distribution up to the Monte Carlo error of these draws.
     """
     told = fields(setting)
     epsilon, n = float(told["epsilon"]), int(told["n"])
@@ -111,12 +119,12 @@ def rejection_runs(table: str, setting: str, count: int) -> dict[str, np.ndarray
 
 
 def prior_of_chain(setting: str) -> str:
-    """The heavy prior of DP-DA-MCMC has independent coefficients."""
+    """The prior of DP-DA-MCMC. Its heavy prior has independent coefficients."""
     return "independent" if fields(setting)["prior"] == "heavy" else "conjugate"
 
 
 def release_of_run(setting: str, k: int, reading: str) -> tuple[np.ndarray, int, float]:
-    """What run k = 0, 1, .. of DP-DA-MCMC conditions on: sums, rows, scale of the noise. ``authors``: noised again."""
+    """Sums, number of rows and noise scale of run k = 0, 1, .. of DP-DA-MCMC. ``authors``: noised a second time."""
     told = fields(setting)
     epsilon, n = float(told["epsilon"]), int(told["n"])
     b = releases.scale_of("chen_lr", epsilon)
@@ -125,8 +133,7 @@ def release_of_run(setting: str, k: int, reading: str) -> tuple[np.ndarray, int,
 
 
 def exact_runs(setting: str, count: int) -> dict[str, np.ndarray]:
-    """Parameter -> (count, 3): mean of the exact posterior of run k's release, its standard deviation, Monte Carlo
-    error of the mean."""
+    """Parameter -> (count, 3): mean and sd of the exact posterior of run k, and Monte Carlo error of the mean."""
     length = chains.Length(1, config()["paired_burn_in"], config()["paired_sweeps"], 1)
     out = np.empty((5, count, 3))
     for k in range(count):
@@ -140,8 +147,10 @@ def exact_runs(setting: str, count: int) -> dict[str, np.ndarray]:
 
 
 def chain_runs(setting: str, reading: str, count: int, sweeps: int) -> dict[str, np.ndarray]:
-    """Metric -> values (count,) of the chains of the authors' code; ``authors``: with the second noise of runs 1, 2, ..
-    and, for the heavy prior, with one row more in some."""
+    """Metric -> values (count,), one per chain of the authors' code.
+
+    The reading ``authors`` has the second noise of runs 1, 2, .. and, for the heavy prior, one more row in some.
+    """
     prior, out = prior_of_chain(setting), []
     for k in range(count):
         s, n, b = release_of_run(setting, k, reading)
@@ -162,7 +171,7 @@ def text(values: np.ndarray) -> str:
 
 
 def numbers(values: np.ndarray) -> dict[str, object]:
-    """Columns of runs (n,) with a value."""
+    """The columns of runs (n,) that have a value."""
     values = values[~np.isnan(values)]
     return {
         "mean": f"{values.mean():.9g}" if len(values) else "",
@@ -173,7 +182,7 @@ def numbers(values: np.ndarray) -> dict[str, object]:
 
 
 def told(dataset: str, setting: str) -> dict[str, str]:
-    """The ledger of a release; nothing of the synthetic one, which no data has."""
+    """The columns on the ledger of a release. They are empty for the synthetic release, which belongs to no data."""
     if dataset not in releases.SENSITIVITY:
         return {}
     ledger = releases.ledger_of(dataset, float(fields(setting)["epsilon"]))
@@ -184,8 +193,10 @@ def told(dataset: str, setting: str) -> dict[str, str]:
 
 
 def errors_of(setting: str, table: str, parameter: str, found: np.ndarray) -> np.ndarray:
-    """Standard errors (count,) of the published runs' means and of ours together. Their effective sample size is
-    printed for the coefficients; for the other parameters it is the smaller one of the two."""
+    """Standard errors (count,) of the published runs' means and of ours together.
+
+    The published effective sample size exists for the coefficients. Other parameters use the smaller of the two.
+    """
     own = (parameter,) if parameter.startswith("beta") else ("beta0", "beta1")
     ess = np.min([published.runs_of(table, setting, f"{name}_ess")[: len(found)] for name in own], axis=0)
     return np.sqrt(found[:, 2] ** 2 + found[:, 1] ** 2 / np.maximum(ess, 1.0))
@@ -213,7 +224,7 @@ def rows(
 
 
 def is_exact(row: dict) -> bool:
-    """Is this number compared run by run with the exact posterior of the run's own release?"""
+    """Whether this number is compared run by run with the exact posterior of the run's own release."""
     return row["table"] in CHAINS and row["metric"] in EXACT and row["reading"] == "authors"
 
 

@@ -29,7 +29,7 @@ MODEL = {
     "conjugate": "mu ~ N(0, 1), phi ~ Gamma(1, rate 1/2), tau ~ Gamma(1, rate 1), beta | tau ~ N(0, I / tau)",
     "heavy": "mu ~ t_2, phi ~ |t_2|, tau ~ Weibull(shape 2, scale 1.25), beta ~ bivariate t_2",
 }
-#: of the summary.
+#: note in the summary.
 NOTE = (
     "beta has no posterior variance under either prior, and mu and phi have none under the heavy one: read quantiles "
     "of them, not mean, sd and mcse"
@@ -42,9 +42,9 @@ def names() -> dict[str, tuple[str, float]]:
 
 
 def compute(name: str) -> tuple[dict[str, Any], np.ndarray]:
-    """What goes into the JSON, and draws (chains, samples, 5), single precision.
+    """Contents of the JSON file, and draws (chains, samples, 5) in single precision.
 
-    Raises ValueError for chains that have not converged.
+    Raises ValueError if the chains have not converged.
     """
     prior, epsilon = names()[name]
     s, b = published.release("chen_lr", epsilon, ROWS), releases.scale_of("chen_lr", epsilon)

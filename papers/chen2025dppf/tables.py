@@ -1,4 +1,4 @@
-"""Small tables from scores, published runs and exact posteriors: what claims, findings and figures read."""
+"""Small tables from scores, published runs and exact posteriors, for claims, findings and figures."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from papers.chen2025dppf.published import CHAINS, FIXED, PARTICLES, fields
 from privacy.accountants import epsilon_of
 from reports.program import counts
 
-#: how methods and tables are written; the tables are result files of the authors' code and its tables in LaTeX.
+#: titles of methods and tables. The tables are result files of the authors' code, and its tables in LaTeX.
 METHODS = {
     "dp_pf": "Particle filter (DP-PF)",
     "dp_da_mcmc": "Data augmentation (DP-DA-MCMC)",
@@ -33,7 +33,7 @@ METHODS = {
 }
 #: the standard deviation of a normal distribution over its interquartile range.
 OF_RANGE = 1 / 1.349
-#: half width of a 95 % interval in standard errors, as the authors' code has it.
+#: half width of a 95 % interval in standard errors, as in the authors' code.
 HALF = 1.96
 
 
@@ -58,7 +58,7 @@ def build(scores: pd.DataFrame, checks: Path) -> dict[str, pd.DataFrame]:
 
 
 class Exact:
-    """The exact posteriors by (prior, epsilon, n, seed, parameter)."""
+    """The exact posteriors, by (prior, epsilon, n, seed, parameter)."""
 
     def __init__(self, frame: pd.DataFrame) -> None:
         own = frame[frame["dataset"] == "chen_lr"]
@@ -66,15 +66,19 @@ class Exact:
         self._rows = {tuple(r[k] for k in keys): r for r in own.to_dict("records")}
 
     def of(self, setting: str, parameter: str, seed: int | None = None) -> dict[str, float]:
-        """The row of a published setting; ``seed``: of the rows that were released (default: of the final tables)."""
+        """The exact posterior of a published setting. ``seed``: of the rows (default: that of the final tables)."""
         told = fields(setting)
         n = int(told["n"])
         seed = seed if seed is not None else 11029 if n == 400 else 1
         return self._rows[told["prior"], float(told["epsilon"]), n, seed, parameter]
 
     def centre(self, setting: str, parameter: str) -> tuple[float, float]:
-        """Mean and standard deviation of tau; of the other parameters, whose moments may not exist, the median and the
-        interquartile range over 1.349."""
+        """Centre and spread of a posterior.
+
+        They are mean and standard deviation for tau, else the median and the scaled interquartile range.
+
+        The moments of the other parameters may not exist. The interquartile range is divided by 1.349.
+        """
         row = self.of(setting, parameter)
         if parameter == "tau":
             return row["mean"], row["sd"]
@@ -82,12 +86,12 @@ class Exact:
 
 
 def error_of(runs: np.ndarray) -> float:
-    """Standard error of the mean of runs (n,)."""
+    """Standard error of the mean of ``runs`` (n,)."""
     return float(runs.std(ddof=1) / len(runs) ** 0.5)
 
 
 def ledger() -> pd.DataFrame:
-    """What a release costs: claimed epsilon, sensitivity, scale of the noise, epsilon by the ledger, and its ratio."""
+    """The privacy cost of a release: claimed epsilon, sensitivity, noise scale, ledger's epsilon, and their ratio."""
     rows = []
     for dataset, sensitivity in releases.SENSITIVITY.items():
         for epsilon in sorted(set(published.releases().query("dataset == @dataset")["epsilon"])):
@@ -104,10 +108,11 @@ def settings_of(table: str) -> list[str]:
 
 
 def bias(exact: Exact) -> pd.DataFrame:
-    """Per regression setting: tau and beta1 of the filter and of its rival beside the exact posterior.
+    """Per regression setting: tau and beta1 of the filter and of DP-DA-MCMC, compared with the exact posterior.
 
-    ``tau_bias``: (mean over the published runs - exact mean) / exact standard deviation; beta1 by :meth:`Exact.centre`.
-    ``tau_z``: the same difference for the filter, over its standard error.
+    * ``tau_bias``: (mean over the published runs - exact mean) / exact standard deviation. beta1 uses
+      :meth:`Exact.centre`.
+    * ``tau_z``: the same difference for the filter, over its standard error.
     """
     rows = []
     for filtered, chain in zip(PARTICLES, CHAINS, strict=True):
@@ -130,8 +135,10 @@ def bias(exact: Exact) -> pd.DataFrame:
 
 
 def intervals(exact: Exact) -> pd.DataFrame:
-    """Per setting and parameter: share of the published runs whose Monte Carlo interval, mean +- 1.96 sqrt(variance /
-    ess), holds the exact posterior mean."""
+    """Coverage by setting and parameter: share of the published runs whose Monte Carlo interval holds the exact mean.
+
+    The interval is mean +- 1.96 sqrt(variance / ess).
+    """
     rows = []
     for table in PARTICLES:
         for setting in settings_of(table):
@@ -163,10 +170,10 @@ def history() -> pd.DataFrame:
 
 
 def particles(exact: Exact) -> pd.DataFrame:
-    """Per prior and number of particles: bias of tau in exact standard deviations, by the earlier commit's runs.
+    """Bias of tau in exact standard deviations, per prior and number of particles, by the earlier commit's runs.
 
-    Median, least and largest over the settings, and how many settings are below the exact mean. At n = 400 the release
-    of that commit was another one.
+    Columns are its median, smallest and largest value over the settings, and how many settings are below the exact
+    mean. At n = 400, the release of that commit was a different one.
     """
     found = history()
     found = found[found["table"].isin(PARTICLES) & (found["metric"] == "tau_mean")]
@@ -184,8 +191,7 @@ def particles(exact: Exact) -> pd.DataFrame:
 
 
 def seeds(exact: Exact) -> pd.DataFrame:
-    """beta1 at n = 400 by the filter's published mean, with its standard error, and by the exact median, for both seeds
-    of the data."""
+    """beta1 at n = 400 for both seeds of the data: the filter's published mean with its error, and the exact median."""
     old, rows = history(), []
     old = old[(old["metric"] == "beta1_mean") & old["table"].isin(PARTICLES)].set_index(["table", "setting"])
     for table in PARTICLES:
@@ -203,13 +209,17 @@ def seeds(exact: Exact) -> pd.DataFrame:
 
 
 def rival(scores: pd.DataFrame, exact: Exact) -> pd.DataFrame:
-    """Per setting and parameter of DP-DA-MCMC: its runs beside the exact posterior means of the releases with a second
-    noise.
+    """Runs of DP-DA-MCMC compared with the exact posterior means of the releases with a second noise.
 
-    ``correlation`` over runs; standard deviation over runs of the published means, of the exact means, and of their
-    difference; ``published_sd_of_all``: of all published runs, also without an exact mean here; ``filter_sd``: that of
-    the particle filter's runs at this setting. ``once_``: our chains on the release itself, and the exact posterior of
-    that release, with the priors of the chain. ``once_z``: difference of these means in its standard errors.
+    There is one row per setting and parameter. Standard deviations over runs are those of the published means, of the
+    exact means, and of their difference.
+
+    * ``correlation``: of published and exact means, over runs.
+    * ``published_sd_of_all``: of all published runs, also those without an exact mean here.
+    * ``filter_sd``: of the particle filter's runs at this setting.
+    * ``once_``: our chains on the release itself, and the exact posterior of that release, with the priors of the
+      chain.
+    * ``once_z``: difference of these means in its standard errors.
     """
     rows, corrected = [], scores[scores["table"].isin(CHAINS) & (scores["reading"] == "corrected")]
     once = {(r["setting"], r["metric"]): verdicts.values_of(r) for r in corrected.to_dict("records")}

@@ -1,9 +1,9 @@
-"""Verdicts on the published numbers by the suite's rule (``reports.verdict``), in a family of their own.
+"""Verdicts on the published numbers by the suite's rule (``reports.verdict``), as their own multiplicity family.
 
 Each number is a mean over single runs, which are published. ``reports.evidence.chances`` compares them with ours. Means
-that pool three numbers of particles have no published runs, so they are compared with our mean (:func:`pooled`). The
-runs of DP-DA-MCMC have a release each, with a noise that is known, so their posterior means are compared run by run
-with the exact posterior of that release (``reports.evidence.run_by_run``).
+that pool three numbers of particles have no published runs, so they are compared with our mean (:func:`pooled`). Each
+run of DP-DA-MCMC has its own release, with known noise. Its posterior means are compared run by run with the exact
+posterior of that release (``reports.evidence.run_by_run``).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ NOT_RUN = "was not run here; remedy: name the setting in `run` of papers/chen202
 
 
 def absent(cell: dict) -> tuple[str, str]:
-    """Status and reason of a number that was not run."""
+    """Status and reason of a published number that was not run."""
     if cell["table"] == REAL:
         return "no_data", NO_DATA
     cost = run.config()["cost"].get(cell["table"], "not measured")
@@ -46,15 +46,18 @@ def values_of(row: dict) -> np.ndarray:
 
 
 def pooled(paper: Printed, values: Sequence[float], metric: str, level: float) -> Found:
-    """:func:`reports.evidence.means`. ``bound``, by the smaller one of both spreads, is that of the chance that one of
-    ours is above one of theirs, as if the runs were normal: the metric's margin is such a chance."""
+    """The evidence of :func:`reports.evidence.means`, with a ``bound`` that is a chance like the metric's margin.
+
+    The bound is on the chance that one of ours is above one of theirs, by the smaller of both spreads and as if the
+    runs were normal.
+    """
     found = means(paper, values, metric, level)
     spread = min(float(np.std(values, ddof=1)), paper.spread)
     return replace(found, bound=float(ndtr(found.bound / (math.sqrt(2) * spread))) - 0.5)
 
 
 def runs_of(cell: dict, row: dict) -> Runs:
-    """The published runs, ours, and the kind of evidence. Of a pooled mean no single run is published."""
+    """The published runs, ours, and the kind of evidence. A pooled mean has no published single runs."""
     if cell["table"] == POOLED:
         return Runs(printed(cell["mean"], int(cell["n_published"]), cell["std"], "sd"), values_of(row), METRIC, pooled)
     theirs = published.runs_of(cell["table"], cell["setting"], cell["metric"])
@@ -68,7 +71,7 @@ def runs_of(cell: dict, row: dict) -> Runs:
 
 
 def columns(cell: dict, row: dict, found: Verdict) -> dict:
-    """The columns of one number that was run."""
+    """The columns of the verdict on one number that was run."""
     ours = values_of(row)
     return {
         "mean": float(ours.mean()), "std": float(ours.std(ddof=1)) if len(ours) > 1 else float("nan"), "n": len(ours),

@@ -13,7 +13,7 @@ PAPER = Paper(
     tables=f"{HERE}.tables:build",
     figures=f"{HERE}.figures:build",
     extra=(
-        # guarantees of one noise, means of its updates
+        # guarantees of one noise level, and means of the updates
         Extra(
             ("bbb_accounting.csv", "bbb_rho_gradient.csv", "bbb_claims.csv"),
             f"{HERE}.note_claims:tables",

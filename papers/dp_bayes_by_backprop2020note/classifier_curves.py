@@ -1,11 +1,11 @@
-"""Learning curves and reliability diagrams of an experiment's classifiers, from stored posteriors: re-runs no fit.
+"""Learning curves and reliability diagrams of an experiment's classifiers, from stored posteriors without a new fit.
 
     python -m workflow.extra dp_bayes_by_backprop2020note bbb_learning_curves.csv --scale full
 
-The learning curve of a fit is the test error and log-likelihood (nats per row) of its weights, or of the means of its
-posterior, after the epochs that its ``snapshots`` name and at the end. The bins are those of the expected calibration
-error, from the same predictions as the scores. A cell that was restored from the reference has no posterior: its rows
-come from the reference too.
+A learning curve has test error and log-likelihood (nats per row), after the epochs that a fit's ``snapshots`` name and
+at the end. They are those of the weights, or of the means of the posterior. The bins are those of the expected
+calibration error, from the same predictions as the scores. A cell that was restored from the committed results has no
+posterior, so its rows are committed ones too.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ RELIABILITY = [*KEYS, "bin", "count", "confidence", "accuracy"]
 
 
 def networks(posterior: ClassifierMeanField | ClassifierPoint, epochs: int) -> Iterator[tuple[int, ClassifierPoint]]:
-    """(epoch, network) of every snapshot, and of the end, which is after ``epochs``."""
+    """(epoch, network) of every snapshot and of the end, after ``epochs``."""
     final = posterior.mean if isinstance(posterior, ClassifierMeanField) else posterior.weights
     kept = zip(posterior.snapshots.epochs, posterior.snapshots.weights, strict=True)
     for epoch, weights in [*((e, w) for e, w in kept if e < epochs), (epochs, final)]:
@@ -37,7 +37,7 @@ def networks(posterior: ClassifierMeanField | ClassifierPoint, epochs: int) -> I
 
 
 def learning_curve(posterior, epochs: int, x: np.ndarray, y: np.ndarray) -> list[dict]:
-    """One row an epoch, for test rows x (n, d) and classes y (n,)."""
+    """One row per epoch, for test rows x (n, d) and classes y (n,)."""
     rows = []
     for epoch, network in networks(posterior, epochs):
         found = categorical_scores(network.predictive(x).log_probabilities, y)
@@ -46,7 +46,7 @@ def learning_curve(posterior, epochs: int, x: np.ndarray, y: np.ndarray) -> list
 
 
 def bins_of(log_probabilities: np.ndarray, y: np.ndarray) -> list[dict]:
-    """One row for each bin that is not empty, from 1."""
+    """One row for each bin that is not empty. Bins are counted from 1."""
     found = reliability(log_probabilities, y)
     return [
         {"bin": k + 1, "count": int(n), "confidence": float(c), "accuracy": float(a)}
@@ -56,7 +56,7 @@ def bins_of(log_probabilities: np.ndarray, y: np.ndarray) -> list[dict]:
 
 
 def of_cell(cell: Cell, fits: Path, data, committed: dict[str, pd.DataFrame]) -> tuple[list[dict], list[dict]]:
-    """Rows (learning, reliability) of one cell; none for a fit that failed."""
+    """Rows (learning, reliability) of one cell. A fit that failed has none."""
     record = record_of(cell, fits)
     if record["reused"]:
         return tuple(committed[k][committed[k]["cell"] == cell.id].to_dict("records") for k in ("learning", "bins"))
@@ -66,14 +66,14 @@ def of_cell(cell: Cell, fits: Path, data, committed: dict[str, pd.DataFrame]) ->
         x, y = data.x[test], data.y[test]
         keys = {"cell": cell.id, "method": cell.method, "setting": cell.setting, "split": k}
         learning += [keys | r for r in learning_curve(posterior, cell.build_settings().epochs, x, y)]
-        # the stream that the scores are made with
+        # the random stream with which the scores are made
         predictive = posterior.predictive(x, np.random.default_rng(cell.seed(k, "predict")))
         bins += [keys | r for r in bins_of(predictive.log_probabilities, y)]
     return learning, bins
 
 
 def committed_rows(names: dict[str, str], reference: Path = papers.REFERENCE) -> dict[str, pd.DataFrame]:
-    """The committed tables; empty ones where there are none."""
+    """The committed tables. A table that does not exist is empty."""
     columns, found = {"learning": LEARNING, "bins": RELIABILITY}, {}
     for k, name in names.items():
         path = papers.find(name, reference)
@@ -82,7 +82,7 @@ def committed_rows(names: dict[str, str], reference: Path = papers.REFERENCE) ->
 
 
 def tables(request: Request) -> dict[str, str]:
-    """``bbb_learning_curves.csv`` and ``bbb_reliability.csv``, as text; no rows where the scale has no cell."""
+    """``bbb_learning_curves.csv`` and ``bbb_reliability.csv`` as text. They have no rows if the scale has no cell."""
     names = {"learning": "bbb_learning_curves.csv", "bins": "bbb_reliability.csv"}
     learning, bins = [], []
     chosen = request.cells()

@@ -1,7 +1,6 @@
 """Figures of DP Bayes by backprop on MNIST: test error against epsilon, reliability, learning curves.
 
-The first is drawn from scores, the others from the tables of ``classifier_curves``. A figure is left out where
-there is nothing for it.
+The first is drawn from scores, the others from the tables of ``classifier_curves``. A figure without data is left out.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from reports.figure import Figure, half_width
 STEM = "bbb_mnist"
 PUBLISHED = Path(__file__).parent / "mnist_classifiers.csv"
 NOTE = "dp_bayes_by_backprop"
-#: (method, label) -> (words, 1 for another setting of the same method); in the one order of methods.
+#: (method, label) -> (words, 1 for another setting of the same method), in the order of all figures.
 PRIVATE = {
     (NOTE, "as printed"): ("note, as printed", 0),
     (NOTE, "kl once an epoch"): ("note, KL once an epoch", 1),
@@ -35,28 +34,28 @@ FREE = {
     ("classifier_sgd", ""): ("SGD", 0),
 }
 METHODS = {words: method for found in (PRIVATE, FREE) for (method, _), (words, _) in found.items()}
-#: published method -> ours, as in FREE.
+#: published method -> the key of ours in FREE.
 BLUNDELL = {
     "SGD": ("classifier_sgd", ""),
     "Bayes by backprop (Gaussian prior)": ("bayes_by_backprop", "gaussian prior"),
     "Bayes by backprop (scale-mixture prior)": ("bayes_by_backprop", "scale-mixture prior"),
 }
-#: a bin of fewer predictions, over all seeds, is not drawn.
+#: smallest number of predictions, over all seeds, at which a bin is drawn.
 FEWEST = 50
 _SETTING = re.compile(r"(?:(?P<label>.*);)?epsilon=(?P<epsilon>[^;]+)")
-#: ticks of an axis of percents: the first row where it has three of them in range, else both.
+#: ticks of an axis of percents: the first row if three of its ticks are in range, else both rows.
 COARSE = (1, 2, 5, 10, 20, 50, 100)
 FINE = (1.2, 1.4, 1.6, 1.8, 2.5, 3, 4, 6, 7, 8, 12, 14, 16, 18, 25, 30, 40, 60, 80)
 
 
 def split_setting(setting: str) -> tuple[str, float]:
-    """(label, epsilon of the budget; NaN without one)."""
+    """(label, epsilon of the budget or NaN if there is none)."""
     found = _SETTING.fullmatch(setting)
     return (found["label"] or "", float(found["epsilon"])) if found else (setting, math.nan)
 
 
 def build(run: Run) -> list[Figure]:
-    """Draw every figure that this experiment has data for."""
+    """Draw every figure for which this experiment has data."""
     folder, extra, scores = run.figures, run.extra, run.scores
     drawn = [accuracy(folder, scores)]
     if extra is not None:
@@ -65,7 +64,7 @@ def build(run: Run) -> list[Figure]:
 
 
 def means(scores: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """One row per cell: method, label, epsilon of the budget, of the ledger, mean, sd, n, half of the 95 % interval."""
+    """One row per cell: method, label, epsilon of budget and ledger, mean, sd, n, half width of the interval."""
     ok = scores[(scores["status"] == "ok") & (scores["metric"] == metric)]
     rows = []
     for (method, setting), group in ok.groupby(["method", "setting"], sort=False):
@@ -79,7 +78,7 @@ def means(scores: pd.DataFrame, metric: str) -> pd.DataFrame:
 
 
 def accuracy(folder: Path, scores: pd.DataFrame) -> Figure | None:
-    """Test error against epsilon beside Abadi et al. 2016; without privacy beside Blundell et al. 2015."""
+    """Test error against epsilon with Abadi et al. 2016, and non-private test error with Blundell et al. 2015."""
     name = f"{STEM}_error"
     table = means(scores, "test_error")
     table[["mean", "sd", "half_width"]] *= 100.0
@@ -131,7 +130,7 @@ def accuracy(folder: Path, scores: pd.DataFrame) -> Figure | None:
 
 
 def _free(ax: Any, table: pd.DataFrame, published: pd.DataFrame) -> None:
-    """Methods without privacy, one below the other's name, and the published number as a line."""
+    """Non-private methods, one below the other, and the published number as a line."""
     names = []
     for k, (key, (words, variant)) in enumerate(FREE.items()):
         names.append(words.replace("by backprop, ", "by\nbackprop,\n"))
@@ -147,7 +146,7 @@ def _free(ax: Any, table: pd.DataFrame, published: pd.DataFrame) -> None:
 
 
 def reliability(folder: Path, path: Path) -> Figure | None:
-    """Share of right labels against confidence, a panel per epsilon and one without privacy; pooled over seeds."""
+    """Share of correct labels against confidence, pooled over seeds: one panel per epsilon and one non-private."""
     name = f"{STEM}_reliability"
     table = _table(path)
     if table.empty:
@@ -188,9 +187,9 @@ def reliability(folder: Path, path: Path) -> Figure | None:
 
 
 def curves(folder: Path, path: Path) -> Figure | None:
-    """Test error of the (mean) weights against epochs, one line a seed.
+    """Test error of the weights, or of their means, against epochs, one line per seed.
 
-    The note as printed learns nothing; its lines would press the others together, so they are left out.
+    The note as printed learns nothing. Its lines are left out, because they would compress the others.
     """
     name = f"{STEM}_learning_curves"
     table = _table(path)
@@ -225,7 +224,7 @@ def curves(folder: Path, path: Path) -> Figure | None:
 
 
 def _table(path: Path) -> pd.DataFrame:
-    """A table of ``classifier_curves`` with label and budget apart; empty if there is none."""
+    """A table of ``classifier_curves`` with label and budget in separate columns, empty if there is none."""
     if not path.is_file():
         return pd.DataFrame()
     table = pd.read_csv(path, keep_default_na=False)
@@ -234,7 +233,7 @@ def _table(path: Path) -> pd.DataFrame:
 
 
 def _panels(table: pd.DataFrame) -> list[tuple[str, dict, pd.DataFrame]]:
-    """(title, looks, rows): one per epsilon, then one without privacy."""
+    """(title, looks, rows) of each panel: one per epsilon, then the non-private one."""
     found = [
         (f"epsilon = {e:g}", PRIVATE, table[table["budget"] == e]) for e in sorted(table["budget"].dropna().unique())
     ]
@@ -255,7 +254,7 @@ def _counts(table: pd.DataFrame) -> str:
 
 
 def _percent_axis(ax: Any) -> None:
-    """Logarithmic, ticks at round percents."""
+    """Make the axis logarithmic with ticks at round percents."""
     ax.set_yscale("log")
     low, high = ax.get_ylim()
     coarse = [t for t in COARSE if low <= t <= high]

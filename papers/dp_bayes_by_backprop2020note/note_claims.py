@@ -1,17 +1,21 @@
-"""Statements of the note on DP Bayes by backprop (May 2020), compared with computations: three tables, no data set.
+"""Claims of the note on DP Bayes by backprop (May 2020), compared with computations: three tables, no data set.
 
     python -m workflow.extra dp_bayes_by_backprop2020note bbb_accounting.csv
 
-``bbb_accounting.csv``: one noise, three guarantees (delta of the config): DP-SGD's (Poisson batches, add/remove; what
-the note claims), and those of fixed batches by composition over epochs, for a row that is replaced (the clipped sum
-moves by 2 C; what holds) and for a row that is replaced by nothing (by C; the kindest reading). ``case``: noise of the
-experiment's epsilons, or published settings of DP-SGD.
+``bbb_accounting.csv`` has three guarantees of one noise level, at the delta of the config:
 
-``bbb_rho_gradient.csv``: mean of the note's and of the corrected gradient in mu and rho, against the exact one, for the
-loss (w - 1)^2 / 2 minus the entropy of q (mu = 0, no noise); that in rho in units of s'(rho) / s(rho), so that the
-entropy's part is -1.
+* DP-SGD's, with Poisson batches and add/remove, which the note claims.
+* That of fixed batches by composition over epochs, for a row that is replaced. The clipped sum moves by 2 C. This is
+  the guarantee that holds.
+* The same for a row that is zeroed out. The clipped sum moves by C. This is the most favourable interpretation.
 
-``bbb_claims.csv``: sentences of the note that these numbers, and replays on neighbours, settle.
+``case`` is the noise of the experiment's epsilons, or a published setting of DP-SGD.
+
+``bbb_rho_gradient.csv`` has the mean of the note's and of the corrected gradient in mu and rho, compared with the exact
+one. The loss is (w - 1)^2 / 2 minus the entropy of q, with mu = 0 and no noise. The gradient in rho is in units of
+s'(rho) / s(rho), in which the entropy's part is -1.
+
+``bbb_claims.csv`` has the sentences of the note that these numbers, or replays on neighbours, decide.
 """
 
 from __future__ import annotations
@@ -35,17 +39,17 @@ from workflow.experiments import cells
 from workflow.extra import Request
 
 ROWS = 60_000
-#: published settings of DP-SGD on MNIST: (lot, sigma, epochs); Opacus' two, and the third of Abadi et al. 2016.
+#: published settings of DP-SGD on MNIST as (lot, sigma, epochs): two of Opacus, and the third of Abadi et al. 2016.
 PUBLISHED = ((256, 1.3, 15), (256, 1.1, 60), (600, 4.0, 100))
 RHOS = (-5.0, -3.0, -1.0, 1.0)
-#: at rho = -5 the standard error of Delta_mu is then 0.017: small against the margin
+#: coordinates and draws, at which the standard error of Delta_mu is 0.017 at rho = -5, small compared with the margin
 COORDINATES, DRAWS = 200_000, 400
-#: how far the mean of an update may be from the gradient, in the units of ``updates``: 10 % of the gradient in mu, or
-#: of the term that the entropy adds in rho.
+#: largest distance of an update's mean from the gradient, in the units of ``updates``: 10 % of the gradient in mu, or
+#: of the entropy's term in rho.
 UNBIASED = 0.1
-#: replays: epochs, rows of a batch, C (below the rows' gradients, so that they are clipped), seeds
+#: epochs, rows per batch, C and seeds of the replays. C is below the norms of the rows' gradients, so they are clipped.
 EPOCHS, LOT, CLIP, SEEDS = 3, 3, 0.1, 20
-#: grid on which the Gaussian mechanism's textbook sigma is followed.
+#: epsilons at which the Gaussian mechanism's textbook sigma is checked.
 EPSILONS = tuple(0.1 * k for k in range(1, 201))
 NOTE, CORRECTED = "dp_bayes_by_backprop", "dp_bayes_by_backprop_corrected"
 
@@ -53,7 +57,7 @@ Row = dict[str, str]
 
 
 def guarantees(lot: int, sigma: float, epochs: int, delta: float) -> dict[str, float]:
-    """Epsilons of clipped sums with noise sigma C: by Poisson batches, and by fixed ones over epochs alone."""
+    """Epsilons of clipped sums with noise sigma C, for Poisson batches and for composition over epochs."""
     steps = round(epochs * ROWS / lot)
     poisson = Event(
         *("clipped sum", Mechanism.GAUSSIAN, Relation.ADD_REMOVE, 1.0, sigma, Sampling.POISSON, lot / ROWS, steps)
@@ -69,7 +73,7 @@ def guarantees(lot: int, sigma: float, epochs: int, delta: float) -> dict[str, f
 
 
 def accounting(config: str) -> tuple[pd.DataFrame, float]:
-    """The first table, and its delta: noise of the experiment's epsilons at full scale, then published settings."""
+    """The first table and its delta: noise of the experiment's epsilons at full scale, then published settings."""
     rows, delta = [], math.nan
     for cell in cells(config, "full"):
         budget, s = dict(cell.budget), dict(cell.settings)
@@ -85,8 +89,11 @@ def accounting(config: str) -> tuple[pd.DataFrame, float]:
 
 
 def rho_gradient(seed: int = 0, repeats: int = DRAWS) -> pd.DataFrame:
-    """The second table, from ``repeats`` draws of all coordinates. Exact: -1 in mu, s^2 - 1 in rho. A prior of standard
-    deviation 1e6 does not count."""
+    """The second table, from ``repeats`` draws of all coordinates.
+
+    The exact gradients are -1 in mu and s^2 - 1 in rho. The prior has standard deviation 1e6, so its effect is
+    negligible.
+    """
     import torch
 
     from methods._shared.bayes_by_backprop import variational
@@ -99,7 +106,7 @@ def rho_gradient(seed: int = 0, repeats: int = DRAWS) -> pd.DataFrame:
         s = math.log1p(math.exp(rho))
         unit = 1.0 / (1.0 + math.exp(-rho)) / s
         for method, gradients in ((NOTE, q.printed_gradients), (CORRECTED, q.gradients)):
-            moments = []  # of each draw: mean in mu and rho, mean square in both
+            moments = []  # per draw: mean in mu and rho, mean square in both
             for _ in range(repeats):
                 mu, slope = gradients(q.draw(normals) - 1.0, 1.0, prior)
                 both = np.stack([mu.numpy(), slope.numpy() / unit])
@@ -116,7 +123,7 @@ def rho_gradient(seed: int = 0, repeats: int = DRAWS) -> pd.DataFrame:
 
 
 def tiny_task() -> Task:
-    """Twelve rows, three classes: replays need no more."""
+    """A task with twelve rows and three classes, which is enough for replays."""
     rng = np.random.default_rng(0)
     x = rng.uniform(-2, 2, (12, 2))
     public = PublicKnowledge(12, ((-2.0, 2.0),) * 2, (0.0, 2.0), "the law that draws these rows")
@@ -124,7 +131,7 @@ def tiny_task() -> Task:
 
 
 def replays(name: str, relation: Relation) -> list[audit.Replay]:
-    """The method on every hard pair of neighbours: 12 rows, and fewer."""
+    """Replays of the method on every extreme pair of neighbours: 12 rows, and fewer."""
     method = contract.get(name)
     settings = method.Settings(epochs=EPOCHS, batch_size=LOT, clip=CLIP)
     spec = BudgetSpec(noise_multiplier=1.0)
@@ -133,7 +140,7 @@ def replays(name: str, relation: Relation) -> list[audit.Replay]:
 
 
 def claims(table: pd.DataFrame, delta: float, gradients: pd.DataFrame) -> list[Row]:
-    """All sentences. ``table``, ``gradients``: the other two tables."""
+    """The outcome of each sentence. ``table``, ``gradients``: the other two tables."""
     note = replays(NOTE, Relation.REPLACE_ONE)
     poisson = replays(CORRECTED, Relation.ADD_REMOVE)
     return [
@@ -148,15 +155,18 @@ def claims(table: pd.DataFrame, delta: float, gradients: pd.DataFrame) -> list[R
 
 
 def post_processing(found: list[audit.Replay]) -> Row:
-    """Given equal releases, mu and rho do not depend on the rows at all."""
+    """Whether mu and rho are independent of the rows given equal releases."""
     change = max(r.posterior_change for r in found)
     figure = f"{len(found)} pairs of neighbours with the same releases: mu and rho differ by {change:g} at most"
     return _row("post_processing", change == 0.0, figure)
 
 
 def sensitivity(replaced: list[audit.Replay], removed: list[audit.Replay]) -> list[Row]:
-    """Printed: section 1 bounds the change by two rows' gradients, algorithm 1 sets the noise for one. Corrected: a row
-    that comes or goes."""
+    """Whether one row changes the clipped sum by at most C.
+
+    Printed: section 1 bounds the change by two rows' gradients, but algorithm 1 sets the noise for one. Corrected: a
+    row is added or removed.
+    """
     out = []
     for reading, words, found in (("printed", "replaced", replaced), ("corrected", "added or removed", removed)):
         top = max(g.measured for r in found for g in r.gaps) / CLIP
@@ -166,7 +176,7 @@ def sensitivity(replaced: list[audit.Replay], removed: list[audit.Replay]) -> li
 
 
 def classical_sigma(table: pd.DataFrame, delta: float) -> list[Row]:
-    """sigma = sqrt(2 ln(1.25 / delta)) / epsilon: the exact delta of one release.
+    """Whether sigma = sqrt(2 ln(1.25 / delta)) / epsilon gives the claimed delta, by the exact delta of one release.
 
     Printed: at every epsilon, as the note names none. Corrected: at the epsilons of the experiment.
     """
@@ -193,7 +203,7 @@ def classical_sigma(table: pd.DataFrame, delta: float) -> list[Row]:
 
 
 def epochs_only(fixed: list[audit.Replay], poisson: list[audit.Replay]) -> Row:
-    """Given equal releases a replaced row changes one an epoch; with Poisson batches there is no limit."""
+    """Whether a replaced row changes at most one release per epoch, unlike Poisson batches, given equal releases."""
     most, loose = (max((r.gaps[0] for r in found), key=lambda g: g.moved) for found in (fixed, poisson))
     figure = (
         f"{EPOCHS} epochs, fixed batches, a row replaced: at most {most.moved} of {most.releases} releases change; "
@@ -203,7 +213,7 @@ def epochs_only(fixed: list[audit.Replay], poisson: list[audit.Replay]) -> Row:
 
 
 def advanced_composition(table: pd.DataFrame, delta: float) -> Row:
-    """(sqrt(T) epsilon sqrt(1 / delta), T delta) after T epochs that are (epsilon, delta) each, with constant 1."""
+    """Whether T epochs of (epsilon, delta) each are (sqrt(T) epsilon sqrt(1 / delta), T delta), with constant 1."""
     held, words = [], []
     for row in table[table["case"].str.startswith("epsilon=")].to_dict("records"):
         epsilon = gdp_epsilon(2.0 / row["noise_multiplier"], delta)
@@ -215,7 +225,10 @@ def advanced_composition(table: pd.DataFrame, delta: float) -> Row:
 
 
 def same_bound(table: pd.DataFrame) -> Row:
-    """Equal to 5 %, the difference between two accountants, at every noise of the table."""
+    """Whether the note's scheme costs at most 5 % more than DP-SGD at every noise of the table.
+
+    5 % is the difference between two accountants.
+    """
     ratios = table["epsilon_epochs_replace"] / table["epsilon_dp_sgd"]
     kind = table["epsilon_epochs_zero_out"] / table["epsilon_dp_sgd"]
     mine = table[table["case"].str.startswith("epsilon=")]
@@ -233,8 +246,8 @@ def same_bound(table: pd.DataFrame) -> Row:
 def updates(gradients: pd.DataFrame) -> list[Row]:
     """Whether the mean of the update is the gradient of the objective, within the margin ``UNBIASED``.
 
-    "yes" if every 95 % interval lies within the margin, "no" if one interval of level 1 - 5 % / 4 lies outside of it
-    (there are four rho), otherwise "unclear".
+    The answer is "yes" if every 95 % interval lies within the margin. It is "no" if one interval of level 1 - 5 % / 4
+    lies outside of it (there are four rho). Otherwise it is "unclear".
     """
     out = []
     for name, unit in (("rho", "in units of s' / s"), ("mu", "for an exact -1")):
@@ -264,7 +277,7 @@ def _row(claim: str, holds: bool, figure: str, reading: str = "printed") -> Row:
 
 
 def tables(request: Request) -> dict[str, str]:
-    """``bbb_accounting.csv``, ``bbb_rho_gradient.csv`` and ``bbb_claims.csv``; with ``from_tables`` the last alone."""
+    """``bbb_accounting.csv``, ``bbb_rho_gradient.csv`` and ``bbb_claims.csv``. With ``from_tables``, only the last."""
     table, delta = accounting(request.config)
     made: dict[str, pd.DataFrame] = {}
     if request.from_tables:

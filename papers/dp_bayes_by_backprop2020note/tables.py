@@ -1,4 +1,4 @@
-"""Tables of DP Bayes by backprop on MNIST: scores with both epsilons of the note, and one noise's three guarantees."""
+"""Tables of DP Bayes by backprop on MNIST: scores, and three guarantees of one noise level."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ METRICS = {
 
 
 def build(run: Run) -> Tables:
-    """Scores of all methods, and one noise by three accountants."""
+    """Scores of all methods, and one noise level by three accountants."""
     methods = [scores_table(run.real, run.config, run.scale)] if len(run.real) else []
     noise = accounting_table(run.extra, run.scale) if run.extra else None
     return Tables(methods, [noise] if noise else [])
 
 
 def scores_table(scores: pd.DataFrame, config: dict[str, Any], scale: str) -> tuple[Table, pd.DataFrame]:
-    """A block of private methods (a row per epsilon), one without privacy, one of published numbers."""
+    """A block of private methods with one row per epsilon, one of non-private methods, and one of published numbers."""
     kind = config["model"]["kind"]
     long = summarise(scores)
     parts = [split_setting(s) for s in long["setting"]]
@@ -64,7 +64,7 @@ def scores_table(scores: pd.DataFrame, config: dict[str, Any], scale: str) -> tu
 
 
 def accounting_table(extra: Path, scale: str) -> tuple[Table, pd.DataFrame] | None:
-    """The epsilons of one noise under DP-SGD's sampling and under the note's scheme; None if there is none."""
+    """The epsilons of one noise level under DP-SGD's sampling and under the note's scheme, or None."""
     path = extra / "bbb_accounting.csv"
     if not path.is_file():
         return None

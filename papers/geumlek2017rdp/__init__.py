@@ -22,12 +22,12 @@ PAPER = Paper(
             f"{HERE}.exponential_family:tables",
             experiment="rdp_exponential_family",
         ),
-        # the sampler of logistic posteriors against long chains of another one, on 12 posteriors of a data set
+        # the sampler of logistic posteriors compared with long chains of another one, on 12 posteriors of a data set
         *(
             Extra((f"rdp_sampler_{d}.csv",), f"{HERE}.sampler_check:chains", experiment="rdp_logistic", datasets=(d,))
             for d in ("abalone", "adult", "mnist")
         ),
-        # and against quadrature where one side of the posterior is a wall
+        # and compared with quadrature, if one side of the posterior falls abruptly
         Extra(("sampler_separable.csv",), f"{HERE}.separable:table"),
     ),
 )

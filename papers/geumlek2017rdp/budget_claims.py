@@ -1,4 +1,4 @@
-"""Tests of OUR methods at every privacy budget, for the claims that are read off figures 3 and 6."""
+"""Tests of OUR methods at every privacy budget, for the claims that are taken from figures 3 and 6."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from reports.claims.record import ClaimTest, Context, Method, Methods, Outcome, 
 
 @dataclass(frozen=True)
 class _AtBudgets(ClaimTest):
-    """Methods of this suite. ``metrics``: each is a comparison of its own. ``corrected``: what takes the place of the
-    second methods in the corrected reading."""
+    """A test on methods of this suite. ``metrics``: each is a comparison of its own.
+
+    ``corrected``: the methods that replace the second methods in the corrected reading.
+    """
 
     first: Methods
     second: Methods
@@ -25,9 +27,9 @@ class _AtBudgets(ClaimTest):
 
 @dataclass(frozen=True)
 class AtEveryBudget(_AtBudgets):
-    """OUR first methods score better than OUR second at every budget, on every data set, in every one of ``metrics``.
+    """OUR first methods score better than OUR second, at every budget, on every data set, in every one of ``metrics``.
 
-    Judged like :class:`reports.claims.Better`.
+    It is judged like :class:`reports.claims.Better`.
     """
 
     def outcome(self, context: Context) -> Outcome:
@@ -36,7 +38,7 @@ class AtEveryBudget(_AtBudgets):
 
 @dataclass(frozen=True)
 class NeverWorse(_AtBudgets):
-    """OUR first methods are at no budget worse than OUR second by more than the margin."""
+    """At no budget are OUR first methods worse than OUR second by more than the margin."""
 
     def outcome(self, context: Context) -> Outcome:
         return judge(*_compare(context, self, margin=True), self.quantifier)
@@ -68,7 +70,7 @@ def _compare(context: Context, test: _AtBudgets, margin: bool = False) -> tuple[
 
 
 def _budgets(context: Context, method: Method, dataset: str, metric: str) -> dict[str, tuple]:
-    """Keys of OUR cells of ``method`` by the budget that ends their setting (``order=1;epsilon=e^0``)."""
+    """Keys of OUR cells of ``method``, by the budget at the end of their setting (``order=1;epsilon=e^0``)."""
     start = f"{method.setting};" if method.setting else ""
     return {
         s.removeprefix(start): (d, p, m, s, metric)

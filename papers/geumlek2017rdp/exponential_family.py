@@ -1,23 +1,24 @@
-"""Tables of Geumlek, Song & Chaudhuri 2017, section 5.1 and appendix A.2: no data needed.
+"""Tables of Geumlek, Song & Chaudhuri 2017, section 5.1 and appendix A.2. No data set is needed.
 
     python -m workflow.extra geumlek2017rdp rdp_figure1.csv
 
 All parameters are in ``extra_settings`` of the config. Divergences and log-likelihoods are in nats.
 
-``rdp_figure1.csv``: Renyi epsilon of one draw at every order below the asymptote (figure 1); ``kind`` "curve" (dense)
-or "grid" (the orders of the config).
+``rdp_figure1.csv``: Renyi epsilon of one draw at every order below the asymptote (figure 1). ``kind`` is "curve"
+(dense) or "grid" (the orders of the config).
 
 ``rdp_figure2_kl.csv``: KL(posterior || distribution of the release), figure 2 a, b. Epsilon 0 and inf are limits.
 
-``rdp_figure2_heldout.csv``: minus log-likelihood of held-out trials (figure 2 c, d, appendix A.2): exact mean and
-standard deviation beside those of independent repetitions, which draw by the functions that the methods draw by.
-``reading``: the variance of the Gaussian mechanism's noise is order / (2 epsilon), as a proof has it, or order /
-epsilon, which the paper's code may have used. Rows with epsilon 0 and inf are limits and have no repetitions.
+``rdp_figure2_heldout.csv``: minus log-likelihood of held-out trials (figure 2 c, d, appendix A.2). It has exact mean
+and standard deviation, and those of independent repetitions, which draw by the functions of the methods. ``reading`` is
+the variance of the Gaussian mechanism's noise. It is order / (2 epsilon) by a proof, or order / epsilon, which the
+paper's code may have used. Rows with epsilon 0 and inf are limits and have no repetitions.
 
-``rdp_claims.csv``: sentences of the paper that these numbers settle (``figure_claims``).
+``rdp_claims.csv``: sentences of the paper that these numbers decide (``figure_claims``).
 
-``rdp_suprema.csv``: ``stated`` against ``exact`` against ``brute_force``: corollary 2 read literally, corner pairs
-alone for d categories, and the bound of theorem 16 on the pair of theorem 18 (no brute force).
+``rdp_suprema.csv``: bounds ``stated``, the ``exact`` supremum and a ``brute_force`` one. The stated bounds are
+corollary 2 read literally, corner pairs only for d categories, and theorem 16 on the pair of theorem 18 (without brute
+force).
 """
 
 from __future__ import annotations
@@ -57,16 +58,16 @@ DIRECT, DIFFUSED, CONCENTRATED, GAUSSIAN = (
     *(f"posterior_sampling_{word}" for word in ("direct", "diffused", "concentrated")),
     "sufficient_statistics_perturbation",
 )
-#: reading of the Gaussian mechanism -> its variance over order / (2 epsilon).
+#: reading of the Gaussian mechanism -> its variance divided by order / (2 epsilon).
 READINGS = {"order / (2 epsilon)": 1.0, "order / epsilon": 2.0}
 BETA = BetaBernoulli()
-#: a prior of this many times its weight is a point mass, to 12 digits of a mean log-likelihood.
+#: factor on a prior's weight at which it is a point mass, to 12 digits of a mean log-likelihood.
 _POINT = 1e14
 
 
 @dataclass(frozen=True)
 class Release:
-    """One mechanism at one budget: ``r_or_m`` (NaN for none), and the parameters of its distribution."""
+    """One mechanism at one budget: ``r_or_m`` (NaN if it has neither), and the parameters of its distribution."""
 
     method: str
     reading: str
@@ -74,17 +75,17 @@ class Release:
     r_or_m: float
     data_weight: float = 1.0
     prior_weight: float = 1.0
-    sigma: float = 0.0  # of the noise on the sum
+    sigma: float = 0.0  # standard deviation of the noise on the sum
 
     def law(self, prior: tuple[float, float], k: float, n: int) -> exact.Mixture:
-        """Law of the released rho given k successes."""
+        """Distribution of the released rho given k successes."""
         if self.method == GAUSSIAN:
             return exact.gaussian_mechanism_law(prior, k, n, self.sigma)
         return exact.posterior_law(prior, np.array([float(k)]), n, self.data_weight, self.prior_weight)
 
 
 def releases(prior: tuple[float, float], n: int, order: float, epsilons: np.ndarray) -> Iterator[Release]:
-    """Every mechanism at every epsilon of the grid; the posterior itself once, at what it costs."""
+    """Every mechanism at every epsilon of the grid. The posterior itself occurs once, at its own epsilon."""
     yield Release(DIRECT, "", guarantee.supremum(BETA, prior, n, order), math.nan)
     for epsilon in map(float, epsilons):
         r = guarantee.diffused_weight(BETA, prior, n, order, epsilon)
@@ -100,7 +101,7 @@ def limits(prior: tuple[float, float], order: float) -> Iterator[Release]:
     """The mechanisms in the limits of epsilon: 0 and inf."""
     yield Release(DIFFUSED, "", 0.0, 0.0, data_weight=0.0)
     yield Release(CONCENTRATED, "", 0.0, 0.0, prior_weight=_POINT)
-    # from here on the order is beyond the asymptote, whatever epsilon
+    # above this weight the order is beyond the asymptote at every epsilon
     most = 1.0 if order == 1 else min(1.0, (guarantee.critical_order(BETA, prior) - 1) / (order - 1))
     yield Release(DIFFUSED, "", math.inf, most, data_weight=most)
     yield Release(CONCENTRATED, "", math.inf, most, prior_weight=1 / most)
@@ -138,7 +139,7 @@ def figure2_kl(s: dict[str, Any]) -> list[dict]:
     rows = []
     for order in s["figure2_orders"]:
         for one in (*releases(prior, n, order, grid(s["epsilons"])), *limits(prior, order)):
-            # no law has a finite divergence from a point mass
+            # no distribution has a finite divergence from a point mass
             point = one.prior_weight >= _POINT
             kl = math.inf if point else exact.kl_from_posterior(prior, k, n, one.law(prior, k, n))
             rows.append(_told(one) | {"order": order, "kl": kl})
@@ -170,7 +171,7 @@ def figure2_heldout(s: dict[str, Any]) -> list[dict]:
 def heldout_draws(
     one: Release, prior: tuple[float, float], rho: float, n: int, repetitions: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """Minus log-likelihood of n held-out trials, (repetitions,): data, held-out trials and draw anew each time."""
+    """Minus log-likelihood (repetitions,) of n held-out trials, with new data and a new draw each time."""
     total = rng.binomial(n, rho, (repetitions, 1)).astype(np.float64)
     held_out = rng.binomial(n, rho, repetitions)
     if one.method == GAUSSIAN:
@@ -207,13 +208,13 @@ MAKERS = dict(zip(COLUMNS, (figure1, figure2_kl, figure2_heldout, suprema), stri
 
 
 def grid(s: dict[str, Any]) -> np.ndarray:
-    """Epsilons from ``low`` to ``high``, ``per_decade`` a factor of ten; rounded, so that 0.1 is 0.1."""
+    """Epsilons from ``low`` to ``high``, ``per_decade`` per factor of ten, rounded so that 0.1 is 0.1."""
     count = round(s["per_decade"] * math.log10(s["high"] / s["low"])) + 1
     return np.array([float(f"{v:.12g}") for v in np.geomspace(s["low"], s["high"], count)])
 
 
 def settings(path: str | Path) -> dict[str, Any]:
-    """``extra_settings`` of the config. Raises ConfigError that names a missing or unknown key."""
+    """``extra_settings`` of the config. Raises ConfigError, which names a missing or unknown key."""
     found = load(path).get("extra_settings", {})
     known = {
         *("prior", "n", "weights", "orders", "curve_points", "successes", "figure2_orders", "epsilons", "heldout"),
@@ -234,12 +235,12 @@ def _words(numbers) -> str:
 
 
 def table(columns: tuple[str, ...], rows: list[dict]) -> str:
-    """The text of a CSV; numbers with 12 digits, nothing for NaN and for what a row lacks."""
+    """The text of a CSV: numbers with 12 digits, and nothing for NaN or a missing value."""
     return text_of(columns, ({k: v for k, v in row.items() if v == v} for row in rows), 12)
 
 
 def tables(request: Request) -> dict[str, str]:
-    """The tables of ``MAKERS`` and ``rdp_claims.csv``, as text; with ``from_tables`` the claims alone."""
+    """The tables of ``MAKERS`` and ``rdp_claims.csv``, as text. With ``from_tables``, only the claims."""
     chosen = settings(request.config)
     made: dict[str, str] = {}
     if not request.from_tables:

@@ -1,8 +1,7 @@
-"""Sentences of Geumlek, Song & Chaudhuri 2017 that exact numbers settle, one row a sentence and reading.
+"""Sentences of Geumlek, Song & Chaudhuri 2017 that exact numbers decide, one row per sentence and reading.
 
-``claims_table`` gives rows ``claim, reading, holds, figure`` (what ``reports.claims.HoldsIn`` reads) from the tables
-of ``exponential_family``. The comparison of guarantees (section 4) is computed from the bounds that the
-methods charge.
+``claims_table`` gives rows ``claim, reading, holds, figure``, which ``reports.claims.HoldsIn`` reads, from the tables
+of ``exponential_family``. The comparison of guarantees (section 4) is computed from the bounds that the methods charge.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from methods.posterior_sampling._logistic import guarantee
 from models.exponential_family import BetaBernoulli
 
 COLUMNS = ("claim", "reading", "holds", "figure")
-#: a Kullback-Leibler divergence below this is a rounded zero: quadrature and log-gammas have errors of about 1e-13.
+#: a Kullback-Leibler divergence below this counts as 0, as quadrature and log-gammas have errors of about 1e-13.
 ZERO = 1e-10
 DIFFUSED, CONCENTRATED = "posterior_sampling_diffused", "posterior_sampling_concentrated"
 GAUSSIAN = "sufficient_statistics_perturbation"
@@ -32,7 +31,11 @@ Row = dict[str, str]
 def claims_table(
     curves: pd.DataFrame, kl: pd.DataFrame, suprema: pd.DataFrame, prior: tuple[float, float], n: int, successes: int
 ) -> list[Row]:
-    """All sentences. Tables: rdp_figure1, rdp_figure2_kl, rdp_suprema; prior eta0, n trials and their successes."""
+    """The outcome of each sentence.
+
+    The tables are rdp_figure1, rdp_figure2_kl and rdp_suprema. ``prior``: eta0. ``n``: trials, with their
+    ``successes``.
+    """
     return [
         asymptotes(curves, prior, n),
         reach_zero(kl),
@@ -46,7 +49,7 @@ def claims_table(
 
 
 def asymptotes(curves: pd.DataFrame, prior: tuple[float, float], n: int) -> Row:
-    """The divergence is finite below 1 + min(alpha0, beta0) / r (algorithm 3: / m) and infinite from there on."""
+    """Whether the divergence is finite exactly below the order 1 + min(alpha0, beta0) / r (algorithm 3: / m)."""
     found = []
     for panel, weight in curves[["panel", "r_or_m"]].drop_duplicates().itertuples(index=False):
         at = 1.0 + min(prior[0], prior[1] - prior[0]) / weight
@@ -58,7 +61,7 @@ def asymptotes(curves: pd.DataFrame, prior: tuple[float, float], n: int) -> Row:
 
 
 def reach_zero(kl: pd.DataFrame) -> Row:
-    """At an order below lambda* both methods become the posterior itself from a finite epsilon on."""
+    """Whether, at an order below lambda*, both methods become the posterior itself from a finite epsilon on."""
     first = {}
     for method in BOTH:
         here = kl[(kl["order"] == SMALL) & (kl["method"] == method) & np.isfinite(kl["epsilon"])].sort_values("epsilon")
@@ -71,7 +74,7 @@ def reach_zero(kl: pd.DataFrame) -> Row:
 
 
 def stay_away(kl: pd.DataFrame) -> Row:
-    """Above lambda* both stay away from the posterior whatever epsilon is; the Gaussian mechanism does not."""
+    """Whether, above lambda*, both methods differ from the posterior at every epsilon, unlike the Gaussian one."""
     ends = {m: _at(kl, LARGE, m, math.inf) for m in (*BOTH, GAUSSIAN)}
     lowest = {m: float(kl.loc[(kl["order"] == LARGE) & (kl["method"] == m), "kl"].min()) for m in BOTH}
     holds = min(lowest.values()) > ZERO and ends[GAUSSIAN] < ZERO
@@ -82,7 +85,7 @@ def stay_away(kl: pd.DataFrame) -> Row:
 
 
 def small_epsilon(kl: pd.DataFrame, prior: tuple[float, float], n: int, successes: int) -> list[Row]:
-    """As epsilon falls to 0, algorithm 3 becomes a point mass (KL infinite) and algorithm 2 the prior."""
+    """Whether, as epsilon falls to 0, algorithm 3 becomes a point mass (KL infinite) and algorithm 2 the prior."""
     posterior = np.array([prior[0] + successes, prior[1] + n])
     to_prior = float(BetaBernoulli().kl(posterior, np.array(prior, dtype=float)))
     orders = sorted(kl["order"].unique())
@@ -136,7 +139,7 @@ def corollary_2(suprema: pd.DataFrame) -> list[Row]:
 
 
 def theorem_16(suprema: pd.DataFrame) -> Row:
-    """The bound 2 c^2 lambda / (n beta) covers the pair of theorem 18."""
+    """Whether the bound 2 c^2 lambda / (n beta) covers the pair of theorem 18."""
     here = suprema[suprema["check"] == "theorem_16"]
     covered = here["stated"] >= here["exact"]
     figure = (
@@ -147,7 +150,7 @@ def theorem_16(suprema: pd.DataFrame) -> Row:
 
 
 def theorem_18(suprema: pd.DataFrame) -> Row:
-    """The divergence of that pair is above c^2 (lambda - 1) / (2 n beta), at every order above 1."""
+    """Whether the divergence of that pair is above c^2 (lambda - 1) / (2 n beta), at every order above 1."""
     here = suprema[(suprema["check"] == "theorem_16") & (suprema["order"] > 1)]
     lower = here["tau2"] * (here["order"] - 1) / 2
     above = here["exact"] > lower
@@ -157,10 +160,10 @@ def theorem_18(suprema: pd.DataFrame) -> Row:
 
 
 def crossing() -> list[Row]:
-    """At equal beta, c and power rho the guarantee of algorithms 5 and 6 is the better one iff lambda <= 2 n / rho.
+    """Whether algorithms 5 and 6 have the better guarantee iff lambda <= 2 n / rho, at equal beta, c and power rho.
 
-    Printed: against OPS as the paper charges it, 4 c^2 rho / beta. Corrected: against what OPS costs by
-    ``methods.posterior_sampling._logistic.guarantee`` (half of that, and order epsilon^2 / 2).
+    Printed: compared with OPS as the paper charges it, 4 c^2 rho / beta. Corrected: compared with the cost of OPS by
+    ``methods.posterior_sampling._logistic.guarantee``, which is half of that, and order epsilon^2 / 2.
     """
     printed, corrected = [], []
     for n in (100, 2784, 32561):

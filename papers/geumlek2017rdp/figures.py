@@ -1,7 +1,7 @@
 """Figures of RDP posterior sampling (Geumlek, Song & Chaudhuri 2017): Bernoulli trials and logistic regression.
 
-The first kind is drawn from the tables of ``evaluation.posterior_sampling``, the second from scores. A figure is left
-out where there is nothing for it.
+The first kind is drawn from the tables of ``exponential_family``, the second from scores. A figure without data is left
+out.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from reports.figure import Figure, half_width
 from reports.tables import dataset_title
 
 SOURCE = "geumlek2017rdp"
-#: method -> words; in the one order of methods.
+#: method -> words, in the order of all figures.
 FAMILY = {
     "posterior_sampling_direct": "direct posterior",
     "posterior_sampling_diffused": "diffused (algorithm 2)",
@@ -40,7 +40,7 @@ DIRECT, ITSELF = "posterior_sampling_glm_direct", "posterior itself"
 
 
 def build(run: Run) -> list[Figure]:
-    """Draw every figure that this experiment has data for."""
+    """Draw every figure for which this experiment has data."""
     folder, config, scores, extra = run.figures, run.config, run.scores, run.extra
     drawn = []
     if extra is not None:
@@ -188,7 +188,7 @@ def heldout(folder: Path, path: Path, chosen: dict[str, Any]) -> Figure | None:
 
 
 def logistic(folder: Path, name: str, scores: pd.DataFrame, metric: str, label: str, words: str) -> Figure | None:
-    """Figures 3 and 6: a panel for each order (row) and data set (column), the score of one draw against epsilon."""
+    """Figures 3 and 6: score of one draw against epsilon, one panel per order (row) and data set (column)."""
     ok = scores[(scores["status"] == "ok") & (scores["metric"] == metric)]
     sign = -METRICS[metric].direction  # the paper draws minus the log-likelihood
     rows = []
@@ -251,6 +251,6 @@ def _prior(chosen: dict[str, Any]) -> str:
 
 
 def _finite(table: pd.DataFrame, column: str) -> pd.DataFrame:
-    """The rows whose ``column`` is a finite number, that and epsilon as numbers."""
+    """The rows whose ``column`` is a finite number, with that column and epsilon as numbers."""
     numbers = table.assign(**{c: pd.to_numeric(table[c], errors="coerce") for c in (column, "epsilon")})
     return numbers[numbers[column].map(math.isfinite) & numbers["epsilon"].map(math.isfinite)]

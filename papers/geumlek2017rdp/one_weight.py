@@ -1,20 +1,23 @@
-"""One weight: the exact posterior and the distribution of the sampler's draws, both by numerical integration.
+"""Posteriors with one weight: exact distribution and distribution of the sampler's draws, by quadrature.
 
-The rows are numbers z_i, so the posterior is a density on a line and its quantiles are integrals. So is the
-distribution of the draws of ``sampler``. Write r_t for the density of the run after t trajectories relative to the
-target. A trajectory (fresh momentum, step of random length, leapfrog, Metropolis) is a Markov kernel K that is
-reversible with respect to the target. Hence r_t = K r_{t-1}, an expectation over momentum and step length at a point
-where the run would START:
+The rows are numbers z_i, so the posterior is a density on a line and its quantiles are integrals. The distribution of
+the draws of ``sampler`` is computed in the same way. Let r_t be the density of the run after t trajectories relative to
+the target. A trajectory (new momentum, step of random length, leapfrog, Metropolis) is a Markov kernel K that is
+reversible with respect to the target. Hence r_t = K r_{t-1}. This is an expectation over momentum and step length, for
+a trajectory that STARTS at u. With q the end of the trajectory and a its acceptance probability,
 
-    r_t(u) = E[a r_{t-1}(q) + (1 - a) r_{t-1}(u)],   q: end of the trajectory from u, a: its acceptance probability,
+    r_t(u) = E[a r_{t-1}(q) + (1 - a) r_{t-1}(u)].
 
-and r_0 is the density of the Laplace approximation over that of the target. (Proof: K is self-adjoint in L2 of the
-target, so E_target[f K r] = E_target[r K f], which is the mean of f one trajectory after a start of density r.) The
-momentum is integrated by Gauss-Hermite, the step by Gauss-Legendre nodes, and log r_t is a cubic spline on a grid. The
+r_0 is the density of the Laplace approximation over that of the target.
+
+Proof. K is self-adjoint in L2 of the target, so E_target[f K r] = E_target[r K f]. The right side is the mean of f one
+trajectory after a start with density r. QED
+
+Gauss-Hermite nodes integrate the momentum, and Gauss-Legendre nodes the step. log r_t is a cubic spline on a grid. The
 dynamics are implemented here a second time, so that draws can be compared with them.
 
-If the prior is weak, a separable posterior has a wall that makes trajectories too irregular for the nodes. ``error``
-says how far the result is from a density, and from the result with half as many nodes.
+If the prior is weak, a separable posterior falls so abruptly on one side that trajectories are too irregular for the
+nodes. ``error`` is the distance of the result from a density, and from the result with half as many nodes.
 """
 
 from __future__ import annotations
@@ -30,21 +33,22 @@ from scipy.special import expit, logsumexp, roots_hermitenorm, roots_legendre
 
 from methods._shared.logistic.sampler import JITTER, Plan, Target, laplace
 
-#: the grid ends where the density is below exp(-DEPTH) of that at the mode, and no start within REACH standard
-#: deviations of the Laplace approximation has the energy to go.
+#: the grid ends at points that satisfy two conditions: the density is below exp(-DEPTH) of that at the mode, and no
+#: start within REACH standard deviations of the Laplace approximation has the energy to get there.
 DEPTH, REACH = 45.0, 5.0
-#: width of the grid, in standard deviations of the Laplace approximation; points at most; nodes of momentum and step.
+#: width of the grid in standard deviations of the Laplace approximation, largest number of points, and numbers of
+#: nodes for momentum and step.
 WIDTH, POINTS, MOMENTA, STEPS = 0.02, 3001, 64, 6
-#: points on each side that take the grid further out, where another law is compared with.
+#: points on each side that extend the grid, if another distribution is compared.
 TAIL = 200
 _NOWHERE = np.empty(0)
 
 
 @dataclass(frozen=True)
 class Law:
-    """On the grid ``w`` (g,): log densities of the target, of the run's start and of a draw, (g,) each.
+    """The distributions on a grid ``w`` (g,): log densities (g,) of the target, of the run's start and of a draw.
 
-    error : largest of |1 - integral of the drawn density| and the change of ``distance`` at half as many nodes.
+    ``error``: the larger of |1 - integral of the drawn density| and the change of ``distance`` at half as many nodes.
     """
 
     w: np.ndarray
@@ -55,13 +59,15 @@ class Law:
 
     @property
     def distance(self) -> float:
-        """Total variation between a draw and the target."""
+        """Total variation distance between a draw and the target."""
         return self._distance(self.log_drawn)
 
     @property
     def start_distance(self) -> float:
-        """Total variation between the run's start and the target: no draw is farther, since a kernel that leaves the
-        target invariant brings no law away from it."""
+        """Total variation distance between the run's start and the target.
+
+        No draw is farther, since a kernel that leaves the target invariant does not increase the distance.
+        """
         return self._distance(self.log_start)
 
     @property
@@ -74,11 +80,11 @@ class Law:
         return self._cdf(self.log_exact)(np.clip(at, self.w[0], self.w[-1]))
 
     def drawn_cdf(self, at: np.ndarray) -> np.ndarray:
-        """P(draw <= at)."""
+        """P(draw <= at) under the distribution of a draw."""
         return self._cdf(self.log_drawn)(np.clip(at, self.w[0], self.w[-1]))
 
     def quantile(self, level: float) -> float:
-        """w below which the target has mass ``level``."""
+        """The w below which the target has mass ``level``."""
         mass = self._cdf(self.log_exact)
         return float(brentq(lambda w: float(mass(w)) - level, self.w[0], self.w[-1], xtol=1e-12))
 
@@ -94,7 +100,7 @@ class Law:
 def law(z: np.ndarray, target: Target, plan: Plan | None = None, cover: np.ndarray = _NOWHERE) -> Law:
     """The distributions given signed rows z (n, 1), without the ball of ``target``. The grid covers all of ``cover``.
 
-    Raises ValueError for rows of more than one column, ``methods.contract.Diverged`` as the sampler does.
+    Raises ValueError for rows of more than one column, and ``methods.contract.Diverged`` as the sampler does.
     """
     plan = plan or Plan()
     fine = _law(z, target, plan, cover, POINTS, WIDTH, MOMENTA, STEPS)
@@ -151,7 +157,7 @@ def _law(z, target: Target, plan: Plan, cover: np.ndarray, points: int, width: f
 
 
 def neighbours(z: np.ndarray, other: np.ndarray, target: Target, plan: Plan | None = None) -> tuple[Law, Law]:
-    """The distributions for two data sets, each on a grid that reaches as far as the other's."""
+    """The distributions for two data sets. Each is on a grid that extends as far as the other's."""
     ends = [_law(rows, target, Plan(1, 1), _NOWHERE, 3, 1.0, 2, 1).w[[0, -1]] for rows in (z, other)]
     return law(z, target, plan, ends[1]), law(other, target, plan, ends[0])
 
@@ -188,8 +194,8 @@ def _cumulative(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 def hidden(law: Law, other: Law, epsilon: float, *, drawn: bool) -> float:
     """The smallest delta at which two distributions are (epsilon, delta)-indistinguishable in both directions.
 
-    The integral of (p - e^epsilon q)_+ (Balle & Wang 2018), of the larger direction. ``drawn``: of the draws, else of
-    the targets. The normalisation error of a distribution (``Law.error``) is included unchanged.
+    It is the integral of (p - e^epsilon q)_+ in the direction with the larger value (Balle & Wang 2018). ``drawn``: of
+    the draws, else of the targets. The normalisation error of a distribution (``Law.error``) is included unchanged.
     """
     return _hidden(*_both(law, other, drawn), epsilon)
 
@@ -211,7 +217,7 @@ def epsilon_at(law: Law, other: Law, delta: float, *, drawn: bool) -> float:
 
 
 def _both(law: Law, other: Law, drawn: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """A grid that serves both, and the log densities on it: minus infinity outside of a law's own grid."""
+    """A grid for both distributions and the log densities on it, minus infinity outside a distribution's own grid."""
     w = np.unique(np.concatenate([law.w, other.w]))
     logs = []
     for one in (law, other):

@@ -2,19 +2,20 @@
 
     python -m workflow.extra geumlek2017rdp rdp_sampler_abalone.csv
 
-The guarantees of the released draws are for exact samples. 12 posteriors of split 0 (``LAWS``) span the range that the
-experiment draws from. On each: 200 independent draws of ``methods._shared.logistic.sampler``, and four chains of the
-No-U-Turn sampler (NumPyro), with their R-hat and effective sample sizes. Columns mean_z, variance_z and energy_z are
-differences in standard errors: the largest over the coordinates for the first two. If both distributions were equal,
-they would stay below ``limit_z`` with probability of about 1 - 1 / 1000. That is a Bonferroni limit over all
-coordinates with normal tails. The variance of 200 draws has a heavier tail, so it is exceeded somewhat more often. A
-posterior above the limit is checked once more, with other random numbers and ten times the draws, and both rows are
-kept. Then a chance deviation disappears, and an error grows.
+The guarantees of the released draws are for exact samples. 12 posteriors of split 0 (``LAWS``) span the range from
+which the experiment draws. For each, 200 independent draws of ``methods._shared.logistic.sampler`` are compared with
+four chains of the No-U-Turn sampler (NumPyro), which have their R-hat and effective sample sizes.
+
+Columns mean_z, variance_z and energy_z are differences in standard errors. The first two are the largest over the
+coordinates. If both distributions are equal, they stay below ``limit_z`` with probability of about 1 - 1 / 1000. That
+is a Bonferroni limit over all coordinates with normal tails. The variance of 200 draws has a heavier tail, so it
+exceeds the limit somewhat more often. A posterior above the limit is checked once more, with other random numbers and
+ten times the draws, and both rows are kept. Then a chance deviation disappears, and an error grows.
 
 Finished posteriors of an interrupted run are stored next to the output and not computed again.
 
-``separable`` and ``common_tasks.sampler_distance`` measure the distance of draws from exact ones, and what it adds to
-delta, in cases where these chains say little.
+``separable`` and ``common_tasks.sampler_distance`` measure the distance of draws from exact ones and its effect on
+delta, in cases for which these chains say little.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from workflow.extra import Request, text_of
 from workflow.imports import code_hash
 from workflow.worker import make_task
 
-#: method and setting of the experiment's cells whose laws are checked.
+#: method and setting of the experiment's cells whose posteriors are checked.
 LAWS = (
     ("posterior_sampling_glm_direct", ""),
     *(
@@ -47,9 +48,9 @@ LAWS = (
     ("posterior_sampling_ops", "as charged;order=10;epsilon=e^3"),
 )
 DRAWS, CHAINS, WARMUP, SAMPLES = 200, 4, 200, 450
-#: draws of the second check, and how many of them are made in one batch.
+#: number of draws of the second check, and of draws per batch.
 AGAIN, BATCH = 2000, 500
-#: probability that one of the three differences of a posterior is above ``limit_z`` where both samplers are right.
+#: probability that one of the three differences of a posterior is above ``limit_z`` if both samplers are right.
 FALSE_ALARM = 1e-3
 COLUMNS = (
     *("dataset", "method", "setting", "n", "d", "power", "precision", "chains", "warmup", "samples", "rhat"),
@@ -103,17 +104,20 @@ def check(cell: Cell, z: np.ndarray, n: int, count: int = DRAWS, chains=(CHAINS,
 
 
 def above(row: dict) -> bool:
-    """Whether one of the differences is above the limit."""
+    """Whether one of a row's differences is above the limit."""
     return max(row[k] for k in ("mean_z", "variance_z", "energy_z")) > row["limit_z"]
 
 
 def limit(d: int) -> float:
-    """Two-sided normal quantile at ``FALSE_ALARM`` over 2 d + 1 differences."""
+    """The limit on differences for d coordinates.
+
+    It is the two-sided normal quantile at ``FALSE_ALARM`` over 2 d + 1 differences.
+    """
     return float(norm.isf(FALSE_ALARM / (2 * (2 * d + 1))))
 
 
 def chains(request: Request) -> dict[str, str]:
-    """The check of one data set (the request's), as text; below full scale of one posterior, which runs every line."""
+    """The check of the request's data set, as text. Below full scale, it has one posterior, which runs every line."""
     (name,), (dataset,) = request.extra.tables, request.extra.datasets
     data, laws = request.data(), LAWS if request.scale == "full" else LAWS[:1]
     if data.status != "ok":

@@ -1,14 +1,18 @@
-"""The distance of released draws of logistic posteriors from exact ones if one side of the posterior is a wall.
+"""The distance of released draws of logistic posteriors from exact ones, if one side of the posterior falls abruptly.
 
     python -m workflow.extra geumlek2017rdp sampler_separable.csv
 
-The posteriors are those of n equal rows of one column and class, the worst case for a sampler that starts at a
-Gaussian: one side is a wall, the other the prior's tail. Exact distribution, quantiles, and the distribution of the
-draws are by quadrature (``one_weight``). ``tv_low`` and ``tv_high`` are their distance -+ its error. If quadrature
-fails, they are the interval of the draws' Kolmogorov distance and the distance of the run's start (``tv_by``).
-``law_p``: Kolmogorov-Smirnov p-value of the draws against the distribution computed for them. ``delta_*`` and
-``epsilon_*``: the largest effect of one flipped label, at the ledger's epsilon and at ``delta``, for exact draws and
-for the sampler's (blank if quadrature fails). The other columns: ``evaluation.sampler_distance``.
+The posteriors are those of n equal rows of one column and class. This is the worst case for a sampler that starts at a
+Gaussian: one side falls abruptly, the other is the prior's tail. Exact distribution, quantiles, and the distribution of
+the draws are computed by quadrature (``one_weight``).
+
+* ``tv_low``, ``tv_high``: the total variation distance of the draws -+ its error. If quadrature fails, they are the
+  interval of the draws' Kolmogorov distance and the distance of the run's start (``tv_by``).
+* ``law_p``: Kolmogorov-Smirnov p value of the draws against the distribution computed for them.
+* ``delta_*``, ``epsilon_*``: the largest effect of one flipped label, at the ledger's epsilon and at ``delta``, for
+  exact draws and for the sampler's. They are blank if quadrature fails.
+
+``evaluation.sampler_distance`` describes the other columns.
 """
 
 from __future__ import annotations
@@ -30,19 +34,19 @@ from workflow.imports import code_hash
 
 CONCENTRATED, DIFFUSED = "posterior_sampling_glm_concentrated", "posterior_sampling_glm_diffused"
 DIRECT, OPS = "posterior_sampling_glm_direct", "posterior_sampling_ops"
-#: method, Renyi budget (order, epsilon) or none, rows n and beta0, whose product is the precision of the prior.
+#: method, Renyi budget (order, epsilon) or None, rows n, and beta0. n beta0 is the precision of the prior.
 SEPARABLE = (
     *((CONCENTRATED, (10.0, math.exp(k)), 100, 1e-3) for k in (-1, 1, 3)),
     *((DIFFUSED, (10.0, math.exp(k)), 100, 1e-3) for k in (-1, 1, 3)),
     (OPS, (10.0, math.exp(3)), 100, 1e-3),
     *((DIRECT, None, n, beta0) for n, beta0 in ((100, 1e-3), (10, 1e-3), (100, 1e-4), (10, 1e-4), (100, 1e-5))),
 )
-#: draws, and the smallest level at which they say something of a tail.
+#: number of draws, and the smallest tail probability that they can show.
 DRAWS, LEVEL, DELTA = 5000, 1e-3, 1e-5
 
 
 def separable_row(number: int, count: int = DRAWS, wrong=None) -> dict:
-    """One row: posterior ``SEPARABLE[number]``. ``wrong``: a function that spoils the draws, for tests."""
+    """The row of posterior ``SEPARABLE[number]``. ``wrong``: a function that corrupts the draws, for tests."""
     from privacy.budget import BudgetSpec
 
     name, renyi, n, beta0 = SEPARABLE[number]
@@ -80,7 +84,7 @@ def separable_row(number: int, count: int = DRAWS, wrong=None) -> dict:
 
 
 def table(request: Request) -> dict[str, str]:
-    """The table, as text; below full scale of one posterior, which runs every line."""
+    """The table as text. Below full scale, it has one posterior, which runs every line."""
     (name,) = request.extra.tables
     makers = [partial(separable_row, k) for k in range(len(SEPARABLE) if request.scale == "full" else 1)]
     return {name: resumed(request, name, {"code": code_hash(__name__)}, makers, COLUMNS)}

@@ -27,7 +27,7 @@ _METRICS = {
 
 
 def build(run: Run) -> Tables:
-    """Scores by budget, with what is known of the sampler that draws."""
+    """Scores by budget, and the checks of the sampler that draws."""
     named = run.config.get("extra_full", [])
     told = sampler_tables.distance_note(run.extra, named)
     name = f"{run.name}_all_methods"
@@ -41,10 +41,12 @@ def build(run: Run) -> Tables:
 def budget_table(
     scores: pd.DataFrame, name: str, scale: str, title: str, model: Mapping[str, Any], notes: Sequence[str] = ()
 ) -> tuple[Table, pd.DataFrame]:
-    """A block per data set, a row per budget, a column per method and label: scores, and epsilon at the ledger's delta.
+    """Scores by budget, and epsilon at the ledger's delta.
 
-    Methods without a budget are in a row of their own. Leaks of a method under this ``model`` of a config are
-    footnotes of its column. ``notes`` come behind its own.
+    There is one block per data set, one row per budget, and one column per method and label.
+
+    Methods without a budget have a row of their own. Leaks of a method under this ``model`` of a config are footnotes
+    of its column. ``notes`` are added after the table's own.
     """
     long = summarise(scores)
     parts = long["setting"].map(_split)
@@ -81,7 +83,7 @@ def _split(setting: str) -> tuple[str, str]:
 
 
 def _order(budget: str) -> tuple:
-    """Budgets by order, then by epsilon; "epsilon=e^-5" by its logarithm."""
+    """Sort key of a budget: its order, then its epsilon, "epsilon=e^-5" by its logarithm."""
     if not budget:
         return (-1.0, -math.inf)
     order, epsilon = (part.partition("=")[2] for part in budget.split(";"))
@@ -106,7 +108,7 @@ def _scores(rows: list[dict[str, Any]], footnotes: Footnotes) -> Entry:
 
 
 def sampler_table(extra: Path, names: list[str], scale: str) -> tuple[Table, pd.DataFrame] | None:
-    """The check of the logistic sampler against long chains, a block per data set; None if there is none."""
+    """The check of the logistic sampler against long chains, one block per data set. None if there is no check."""
     long = sampler_tables.stacked(extra, [n for n in names if n.startswith("rdp_sampler_")])
     if long is None:
         return None

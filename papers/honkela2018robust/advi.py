@@ -1,8 +1,11 @@
-"""Mean-field variational inference as the source ran it: 5,000 steps of AdaGrad with a memory of ten gradients.
+"""Mean-field variational inference as in the authors' code: 5,000 steps of AdaGrad with a memory of ten gradients.
 
-Model: y ~ N(x b, 1 / l), b ~ N(0, I / l0), l and l0 ~ Gamma(2, rate 2), given X'X, X'y and y'y as if they were those of
-the rows. Coordinates: (b, ln l, ln l0). q: coordinate j is u_j + exp(w_j) z_j, z standard normal; u and w start at 0.
-The gradient is that of one draw. Many fits at once: the first axis of all arrays.
+The model is given X'X, X'y and y'y as if they were those of the rows:
+
+    y ~ N(x b, 1 / l),  b ~ N(0, I / l0),  l and l0 ~ Gamma(2, rate 2)
+
+The coordinates are (b, ln l, ln l0). Under q, coordinate j is u_j + exp(w_j) z_j with z standard normal, and u and w
+start at 0. The gradient is that of one draw. Many fits run at once: the first axis of all arrays has the fits.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from papers.honkela2018robust.data import Moments
 
 #: PyMC3's defaults, and the number of steps in the source.
 RATE, WINDOW, OFFSET, STEPS = 0.001, 10, 0.1, 5000
-#: of Gamma(SHAPE, rate): priors of both precisions.
+#: parameters of Gamma(SHAPE, rate), the prior of both precisions.
 SHAPE = GAMMA_RATE = 2.0
 
 
@@ -53,7 +56,7 @@ def gradient(batch: Batch, at: np.ndarray) -> np.ndarray:
 
 
 def updates(batch: Batch, z: Iterator[np.ndarray]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """u and w (m, d + 2 each) after each update. ``z``: one block (m, d + 2) per update. The arrays are reused."""
+    """u and w (m, d + 2 each) after each update. ``z`` gives one block (m, d + 2) per update. The arrays are reused."""
     m, k = len(batch.square), batch.cross.shape[1] + 2
     u, w = np.zeros((m, k)), np.zeros((m, k))
     g, squares = np.empty((2, m, k)), np.zeros((WINDOW, 2, m, k))
@@ -71,7 +74,7 @@ def updates(batch: Batch, z: Iterator[np.ndarray]) -> Iterator[tuple[np.ndarray,
 def stopped(batch: Batch, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """u and w after the updates of the blocks ``z`` (steps, m, d + 2).
 
-    The source reads its iterate before the last update, so 5,000 steps are 4,999 updates.
+    The authors' code reads its iterate before the last update, so 5,000 steps are 4,999 updates.
     """
     (last,) = deque(updates(batch, iter(z)), maxlen=1)
     return last

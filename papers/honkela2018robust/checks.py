@@ -1,11 +1,10 @@
-"""The small tables that findings rest on beside the verdicts.
+"""Further small tables for the findings, one function per table.
 
-``updates``     scores of the optimiser's mean after more and after fewer updates
-``posteriors``  in how many folds there is a posterior, and its score there
-``answers``     scores of other answers to the same noisy moments
-``costs``       what a release costs, if its bounds were public
-``charged``     scores of the corrected fit when the scale of the targets is charged to the budget
-``outlier``     what the density of the noise tells about one row, when the bounds are those of the private rows
+``updates`` scores of the optimiser's mean after more and after fewer updates ``posteriors`` number of folds that have a
+posterior, and its score in them ``answers`` scores of other estimates from the same noisy moments ``costs`` privacy
+cost of a release if its bounds were public ``charged`` scores of the corrected fit when the scale of the targets is
+charged to the budget ``outlier`` what the density of the noise reveals about one row, when the bounds are those of the
+private rows
 """
 
 from __future__ import annotations
@@ -23,10 +22,10 @@ from papers.honkela2018robust.data import Fold, Moments
 from privacy.budget import BudgetSpec
 from workflow import program
 
-#: cells whose optimiser is run on, all with 500 private rows.
+#: settings whose optimiser is run for more updates, all with 500 private rows.
 LONGER = ("epsilon=0.5;n=500", "epsilon=1;n=500", "epsilon=2;n=500", "epsilon=10;n=500")
 PLAIN = "epsilon=2;n=500"
-#: rows that take the place of the first private row: name -> inputs and target; None: like the others.
+#: rows that replace the first private row: name -> inputs and target. None: like the others.
 ROWS = {
     "typical": (None, None),
     "all inputs 4, target 15": (np.full(10, 4.0), 15.0),
@@ -35,7 +34,7 @@ ROWS = {
 }
 #: share of epsilon that the scale of the targets costs.
 SCALE_SHARE = 0.1
-#: chance that a lower bound of delta is false.
+#: probability with which a lower bound on delta holds.
 CONFIDENCE = 0.99
 
 
@@ -57,9 +56,9 @@ def _cells() -> list[dict[str, str]]:
 
 
 def updates(mirror: str | None) -> pd.DataFrame:
-    """Mean score of u over the folds, the largest |u| of a fold and the mean posterior sd of b, by number of updates.
+    """Mean score of u over the folds, largest |u| of a fold and mean posterior sd of b, by number of updates.
 
-    The optimiser's normals are continued beyond those that the source drew.
+    The optimiser's normals are continued beyond those that the authors' code drew.
     """
     folds, marks = _folds(mirror), [int(n) for n in run.config()["updates"]]
     fits = [("lr", PLAIN), *(("rplr", s) for s in LONGER)]
@@ -97,7 +96,7 @@ def _blocks(sources: Sequence[streams.Normals], fits: int, steps: int, part: int
 
 
 def posteriors(mirror: str | None) -> pd.DataFrame:
-    """Per cell: folds with a posterior, folds without one by reason, and the mean score where there is one."""
+    """Folds with a posterior and its mean score, and folds without one by reason, per published number."""
     folds, rows = _folds(mirror), []
     for cell in _cells():
         moments = _moments(folds, cell["method"], cell["setting"])
@@ -112,8 +111,10 @@ def posteriors(mirror: str | None) -> pd.DataFrame:
 
 
 def answers(mirror: str | None) -> pd.DataFrame:
-    """Mean scores over the folds from the same noisy moments: the released X'y as coefficients, and ridge regression
-    with kappa = 1; beside them the published number."""
+    """Mean scores over the folds of other estimates from the same noisy moments, and the published number.
+
+    The estimates are the released X'y as coefficients, and ridge regression with kappa = 1.
+    """
     folds, rows = _folds(mirror), []
     for cell in _cells():
         if cell["method"] == "lr" and cell["setting"] != PLAIN:
@@ -127,8 +128,10 @@ def answers(mirror: str | None) -> pd.DataFrame:
 
 
 def costs(mirror: str | None) -> pd.DataFrame:
-    """Cost over epsilon with public bounds, one row replaced, of the authors' scales at a split and of the corrected
-    ones; ``gram_alone`` and the like: of each of the three releases alone."""
+    """Cost over epsilon of the authors' and the corrected scales, if bounds were public and one row is replaced.
+
+    ``gram_alone`` and the like: cost of each of the three releases by itself.
+    """
     d, axis, rows = data.INPUTS, np.linspace(0, 1, 2001), []
     changes = release.changes(d, axis[:, None], axis[None, :])
     of = {
@@ -144,9 +147,10 @@ def costs(mirror: str | None) -> pd.DataFrame:
 
 
 def charged(mirror: str | None) -> pd.DataFrame:
-    """Means of the corrected fit over the folds without public rows: a tenth of epsilon pays for the targets' scale.
+    """Scores of the corrected fit without public rows, with a tenth of epsilon charged for the scale of the targets.
 
-    One row per private cell: mean and standard deviation of the runs, and the epsilon of the ledger of one fit.
+    There is one row per private setting: mean and standard deviation of the runs, each a mean over the folds, and the
+    epsilon of the ledger of one fit.
     """
     folds, count, rows = _folds(mirror), int(run.config()["check_runs"]), []
     for cell in _cells():
@@ -171,10 +175,12 @@ def charged(mirror: str | None) -> pd.DataFrame:
 
 
 def outlier(mirror: str | None) -> pd.DataFrame:
-    """A lower bound of delta at epsilon, twice and five times epsilon, in the first fold.
+    """Lower bounds on delta if the first private row of the first fold is replaced.
 
-    Its first private row is replaced. ``delta`` is E max(0, 1 - e^epsilon q / p) by Monte Carlo, in the worse
-    direction, and ``delta_at_least`` is less by Hoeffding's half width.
+    They are for epsilon, twice and five times epsilon.
+
+    ``delta`` is E max(0, 1 - e^epsilon q / p) by Monte Carlo, in the worse direction. ``delta_at_least`` is smaller by
+    Hoeffding's half width.
     """
     fold, n, count = _folds(mirror)[0], 500, int(run.config()["audit_draws"])
     half, rows = math.sqrt(math.log(1 / (1 - CONFIDENCE)) / (2 * count)), []
@@ -190,8 +196,7 @@ def outlier(mirror: str | None) -> pd.DataFrame:
 
 
 def _replaced(fold: Fold, x: np.ndarray | None, y: float | None) -> Fold:
-    """The fold with another first private row. None: inputs or target of the last row of the pool, which no fit here
-    uses."""
+    """The fold with another first private row. None: values of the last row of the pool, which no fit uses."""
     xs, ys = fold.x_pool.copy(), fold.y_pool.copy()
     xs[0] = fold.x_pool[-1] if x is None else x
     ys[0] = fold.y_pool[-1] if y is None else y

@@ -1,7 +1,7 @@
-"""Sentences of abstract and README, and whether our runs bear them out. The body of the paper was not at hand.
+"""Claims of the abstract and README, tested on our runs. The body of the paper was not available.
 
-Most sentences are about rows that are not at hand, or about a rival whose numbers were not committed. They are not
-tested; what the simulated half says beside them is told as evidence.
+Most sentences are about rows that are not available, or about a rival whose numbers were not committed. They are not
+tested. The results of the simulated half are reported as evidence.
 """
 
 from __future__ import annotations
@@ -18,27 +18,30 @@ from reports.claims.record import UNTESTED, Outcome
 from reports.program import Claim, judged_claims
 
 ABSTRACT, README = "abstract", "README of the authors' code"
-#: the split that README names and the one in the code.
+#: the budget splits in the README and in the code.
 NAMED, USED = ("0.30", "0.65"), ("0.35", "0.60")
 
 
 @dataclass(frozen=True)
 class Tables:
-    """``scores``: mean by table, method, setting and reading; ``splits``: scores of the 25 fits of a split, by p1 and
-    p2 as printed."""
+    """The tables that claims read.
+
+    * ``scores``: mean by table, method, setting and reading.
+    * ``splits``: scores of the 25 fits of a split, by p1 and p2 as printed.
+    """
 
     scores: pd.DataFrame
     splits: dict[tuple[str, str], np.ndarray]
 
     def mean(self, method: str, n: int, reading: str) -> float:
-        """Score of a cell at epsilon = 2."""
+        """Mean score of a method with n private rows at epsilon = 2."""
         f = self.scores
         rows = f[(f["table"] == "synth_B") & (f["method"] == method) & (f["reading"] == reading)]
         return float(rows.loc[rows["setting"].map(published.private_rows) == n, "mean"].iloc[0])
 
 
 def four_times(tables: Tables) -> dict[str, Outcome]:
-    """Lasso has no committed number; beside it the private method with 4 n rows and the fit without privacy with n."""
+    """Scores of the private method with 4 n rows and of the non-private fit with n. Lasso has no committed number."""
     out = {}
     for reading in ("authors", "corrected"):
         told = [
@@ -57,14 +60,14 @@ def efficiency(tables: Tables) -> dict[str, Outcome]:
 
 
 def similar_to_mcmc(tables: Tables) -> dict[str, Outcome]:
-    """The sentence is about GDSC."""
+    """No test, because the sentence is about GDSC."""
     told = [f"{tables.mean('lr', n, 'authors'):.3f} and {tables.mean('lr', n, 'printed'):.3f}" for n in (100, 500, 800)]
     text = f"simulated half, not private, stopped fit and posterior mean with 100, 500, 800 rows: {'; '.join(told)}"
     return {"authors": Outcome(UNTESTED, text)}
 
 
 def best_split(tables: Tables) -> dict[str, Outcome]:
-    """Fit by fit of the same 25: the named split less the one in the code."""
+    """Scores of the split in the README minus those of the split in the code, on the same 25 fits."""
     d = tables.splits[NAMED].mean(axis=1) - tables.splits[USED].mean(axis=1)
     at = about(float(d.mean()), float(d.std(ddof=1)) / math.sqrt(len(d)), len(d))
     return {"authors": judge([Comparison(f"p = {', '.join(NAMED)} less {', '.join(USED)}", at)], Absent(), None)}

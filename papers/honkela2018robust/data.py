@@ -1,8 +1,9 @@
-"""Rows of a fold, centred and normalised as in the source, and the sums that a fit reads.
+"""Rows of a fold, centred and normalised as in the authors' code, and the sums that a fit reads.
 
-A fold is a permutation of the 1,000 rows: the first 100 test, the next 800 are the private pool (a setting uses its
-first n), the ten after them are public. Each of the three is centred by its own column means, its rows are then divided
-by their norms, and its target is centred by its own mean. So 500 private rows are centred by a private mean.
+A fold is a permutation of the 1,000 rows. The first 100 are test rows. The next 800 are the private pool, of which a
+setting uses the first n. The ten after them are public. Each of the three parts is centred by its own column means. Its
+rows are then divided by their norms, and its target is centred by its own mean. So 500 private rows are centred by a
+private mean.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def load(mirror: str | None, raw: str | Path = "results/raw") -> Table:
 
 
 def normalised(x: np.ndarray) -> np.ndarray:
-    """Columns less their means, then rows of norm 1; (0, d) stays as it is."""
+    """Columns minus their means, then rows divided by their norms. An empty table (0, d) is unchanged."""
     if not len(x):
         return x
     x = x - x.mean(axis=0)
@@ -64,7 +65,7 @@ class Moments:
 
 @dataclass(frozen=True)
 class Fold:
-    """Rows of a fold as they are in the table: inputs (m, d) and targets (m,) of test, private pool and public rows."""
+    """Rows of a fold in the table's units: inputs (m, d) and targets (m,) of test, private pool and public rows."""
 
     index: int
     x_test: np.ndarray
@@ -81,7 +82,7 @@ class Fold:
         return rng
 
     def private(self, n: int) -> tuple[np.ndarray, np.ndarray]:
-        """The first n private rows, centred and normalised as in the source."""
+        """The first n private rows, centred and normalised as in the authors' code."""
         return normalised(self.x_pool[:n]), centred(self.y_pool[:n])
 
     @cached_property
@@ -90,7 +91,7 @@ class Fold:
 
     @cached_property
     def test(self) -> np.ndarray:
-        """Inputs of the test rows, centred and normalised as in the source."""
+        """Inputs of the test rows, centred and normalised as in the authors' code."""
         return normalised(self.x_test)
 
 
@@ -109,7 +110,7 @@ def clipped(x: np.ndarray, bound: float) -> np.ndarray:
 
 
 def spearman(prediction: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Rank correlation of each row of ``prediction`` (..., m) with ``y`` (m,); neither has ties. (...,)"""
+    """Rank correlation (...,) of each row of ``prediction`` (..., m) with ``y`` (m,). Neither may have ties."""
     m = len(y)
     ranks = np.argsort(np.argsort(y))
     order = np.argsort(prediction, axis=-1)

@@ -1,4 +1,4 @@
-"""Figures: scores by budget and by size as in the authors' plots, and what becomes of them with more updates."""
+"""Figures: scores by budget and by number of rows as in the authors' plots, and scores after more updates."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ AXES = {"synth_A": ("epsilon", "epsilon (500 private rows)"), "synth_B": ("n", "
 
 
 def points(judged: pd.DataFrame) -> pd.DataFrame:
-    """Score by table, method, reading (``published`` among them), epsilon and n."""
+    """Score by table, method, reading, epsilon and n, with ``published`` among the readings."""
     own = judged[judged["table"].isin(AXES)]
     told = own["setting"].map(published.fields)
     keys = own[["table", "method"]].assign(epsilon=[t["epsilon"] for t in told], n=[t["n"] for t in told])

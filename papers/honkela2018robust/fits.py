@@ -1,8 +1,7 @@
-"""The single fits of this program that the audit records and replays: the corrected reading, with and without public
-rows.
+"""The single fits that the audit records and replays: the corrected reading, with and without public rows.
 
-The published release has a scale of its noise that is computed from the private rows, so its ledger is infinite and
-claims nothing that an audit could refute.
+The noise scale of the published release is computed from the private rows. So its ledger is infinite, and there is no
+claim that an audit could refute.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ SPEC = BudgetSpec(epsilon=EPSILON, delta=1e-5)
 
 
 def fold_of(task: Task) -> Fold:
-    """A fold whose private rows are those of the task; the others are public."""
+    """A fold whose private rows are those of the task. The others are public."""
     public = toy(10, task.x.shape[1], 1.0, seed=1)
     return Fold(0, public.x, public.y, task.x, task.y, public.x, public.y)
 

@@ -1,10 +1,17 @@
 """The posterior mean of the model given released moments, and whether there is a posterior at all.
 
-With kappa = l0 / l, R(k) = s - c'(A + k I)^-1 c and T(k) = 2 + 2 k + R(k) / 2: given kappa, b has mean (A + k I)^-1 c,
-and l has distribution Gamma(N/2 + 4, rate T(k)). The density of kappa is proportional to k^(1 + d/2) |A + k I|^(-1/2)
-T(k)^-(N/2 + 4).
-The prior gives positive mass to every kappa > 0. So there is a posterior only if A has no negative eigenvalue -a (else
-the density of b grows without bound along its eigenvector wherever kappa < a) and T(k) > 0 for all k > 0.
+Let A, c and s be the released X'X, X'y and y'y of N rows, and kappa = l0 / l. Let
+
+    R(k) = s - c'(A + k I)^-1 c,  T(k) = 2 + 2 k + R(k) / 2.
+
+Given kappa, b has mean (A + kappa I)^-1 c, and l has distribution Gamma(N/2 + 4, rate T(kappa)). The density of kappa
+is proportional to
+
+    k^(1 + d/2) |A + k I|^(-1/2) T(k)^-(N/2 + 4).
+
+The prior gives positive mass to every kappa > 0. So there is a posterior only under two conditions. A has no negative
+eigenvalue -a, because else the density of b grows without bound along its eigenvector for every kappa < a. And T(k) > 0
+for all k > 0.
 """
 
 from __future__ import annotations
@@ -16,7 +23,7 @@ import numpy as np
 from papers.honkela2018robust.advi import SHAPE
 from papers.honkela2018robust.data import Moments
 
-#: eigenvalues of X'X closer to 0 than that are 0: ten centred rows have rank 9.
+#: eigenvalues of X'X closer to 0 than this count as 0: ten centred rows have rank 9.
 ZERO = 1e-9
 #: quadrature over ln kappa.
 LOG_KAPPA = np.linspace(-14.0, 10.0, 3000)
@@ -24,7 +31,7 @@ LOG_KAPPA = np.linspace(-14.0, 10.0, 3000)
 
 @dataclass(frozen=True)
 class Posterior:
-    """Means of b (d,), of l, of l0 and of kappa."""
+    """Posterior means of b (d,), of l, of l0 and of kappa."""
 
     b: np.ndarray
     precision: float
@@ -33,11 +40,11 @@ class Posterior:
 
 
 def obstacle(moments: Moments) -> str:
-    """Why there is no posterior: "negative eigenvalue" or "negative residual"; "" where there is one."""
+    """Why there is no posterior: "negative eigenvalue" or "negative residual", or "" if there is one."""
     values, rotated = _eigen(moments)
     if values.min() < 0:
         return "negative eigenvalue"
-    # R grows with k, so T is least at 0
+    # R grows with k, so T is smallest at 0
     least = moments.square - np.sum(rotated**2 / (values + np.exp(LOG_KAPPA[0])))
     return "" if 2 + least / 2 > 0 else "negative residual"
 
@@ -49,7 +56,7 @@ def _eigen(moments: Moments) -> tuple[np.ndarray, np.ndarray]:
 
 
 def exact(moments: Moments) -> Posterior:
-    """Raises ValueError if there is no posterior."""
+    """The posterior means, by quadrature over ln kappa. Raises ValueError if there is no posterior."""
     if why := obstacle(moments):
         raise ValueError(f"no posterior: the released moments have a {why}")
     values, vectors = np.linalg.eigh(moments.gram)
@@ -57,7 +64,7 @@ def exact(moments: Moments) -> Posterior:
     kappa, d, shape = np.exp(LOG_KAPPA), moments.d, moments.n / 2 + 2 * SHAPE
     shifted = values + kappa[:, None]
     rate = 2 + 2 * kappa + (moments.square - np.sum(rotated**2 / shifted, axis=1)) / 2
-    # 1 more power of kappa for d kappa = kappa d ln kappa
+    # one more power of kappa, because d kappa = kappa d ln kappa
     log_p = (SHAPE + d / 2) * LOG_KAPPA - 0.5 * np.log(shifted).sum(axis=1) - shape * np.log(rate)
     p = np.exp(log_p - log_p.max())
     p /= p.sum()

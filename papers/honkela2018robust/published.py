@@ -1,8 +1,8 @@
-"""The published numbers of the source in one layout, digits as committed by the authors.
+"""The published numbers of the source in one layout, with the digits that the authors committed.
 
-``published.csv`` with ``annotations.csv`` has the means over folds, those on GDSC with them. ``thresholds.csv`` has the
-clipping multiples, of which those of the simulated half are judged, and ``budget_grid.csv`` two grids of budget splits,
-of which the one that the authors' plot reads is judged. Each becomes rows with the suite's six keys.
+``published.csv`` with ``annotations.csv`` has the means over folds, including those on GDSC. ``thresholds.csv`` has the
+clipping multiples, of which those of the simulated half are judged. ``budget_grid.csv`` has two grids of budget splits,
+of which the one in the authors' plot is judged. Each becomes rows with the suite's six keys.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ COLUMNS = [*KEY, "mean", "std", "n_published", "note"]
 
 @cache
 def numbers(folder: Path = HERE) -> pd.DataFrame:
-    """One row per published number, strings: the six keys, mean, std, n_published, note."""
+    """One row per published number, as strings: the six keys, mean, std, n_published, note."""
     return pd.DataFrame([*read(folder), *multiples(folder), *splits(folder)])[COLUMNS]
 
 
 def multiples(folder: Path = HERE) -> list[dict[str, str]]:
-    """The multiples that were searched on the simulated half: two numbers per setting."""
+    """The clipping multiples that were searched on the simulated half, two numbers per setting."""
     rows = table(folder / "thresholds.csv", ["table", "n", "d", "epsilon", "omega_x", "omega_y"])
     out = []
     for name, of in MULTIPLES.items():

@@ -1,10 +1,10 @@
-"""The noisy release of clipped moments, as the source makes it and corrected.
+"""The noisy release of clipped moments, as in the authors' code and corrected.
 
-Rows are clipped to |x_j| <= B_x and |y| <= B_y. The upper triangle of X'X, X'y and y'y get Laplace noise. Neighbouring:
-one row is replaced, the number of rows is public.
+Rows are clipped to |x_j| <= B_x and |y| <= B_y. The upper triangle of X'X, X'y and y'y get Laplace noise. Neighbouring
+tables differ in one row that is replaced. The number of rows is public.
 
-**What one row can change** (``cost``). Replace (x, y) by (x', y'), in units of the bounds. Put a_i = |x_i - x'_i| / 2
-and s_i = |x_i + x'_i| / 2, so a_i + s_i = max(|x_i|, |x'_i|) <= 1, and let t be the mean of the a_i. Then
+**L1 sensitivity** (``cost``). Replace (x, y) by (x', y'), in units of the bounds. Put a_i = |x_i - x'_i| / 2 and
+s_i = |x_i + x'_i| / 2, so a_i + s_i = max(|x_i|, |x'_i|) <= 1. Let t be the mean of the a_i. Then
 
     |x_i x_j - x'_i x'_j| = |(x_i - x'_i)(x_j + x'_j) + (x_i + x'_i)(x_j - x'_j)| / 2 <= 2 (a_i s_j + s_i a_j)
 
@@ -12,21 +12,30 @@ and |x_i^2 - x'_i^2| = 4 a_i s_i. With s_i <= 1 - a_i, the sum over the upper tr
 
     2 sum_ij a_i s_j + 2 sum_i a_i s_i <= 2 d^2 t (1 - t) + 2 d t (1 - t) = 2 d (d + 1) t (1 - t),
 
-as sum_i a_i (1 - a_i) <= d t (1 - t) by Jensen's inequality. In the same way, with q = |y - y'| / 2, X'y changes by at
-most 2 d (t (1 - q) + (1 - t) q) and y'y by at most 4 q (1 - q). One pair attains the three bounds at once: x = 1 and
-x' = 1 - 2 t in every coordinate, y = 1 and y' = 1 - 2 q.
+because sum_i a_i (1 - a_i) <= d t (1 - t) by Jensen's inequality. In the same way, with q = |y - y'| / 2, X'y changes
+by at most 2 d (t (1 - q) + (1 - t) q) and y'y by at most 4 q (1 - q). One pair attains the three bounds at once: x = 1
+and x' = 1 - 2 t in every coordinate, y = 1 and y' = 1 - 2 q.
 
-**The authors' scales** are (d^2 + d) B_x^2 / (p1 epsilon), 2 d B_x B_y / (p2 epsilon) and B_y^2 / (p3 epsilon). If
-their bounds were public, a release would cost epsilon times the largest value of 2 p1 t (1 - t) + p2 (t (1 - q) +
-(1 - t) q) + 4 p3 q (1 - q), which is less than 1. But the bounds are multiples of standard deviations of the private
-rows, so the scale of the noise tells about them, and no finite epsilon holds.
+**The authors' scales** of the noise are
 
-**The corrected scales** are 2 d (d + 1) B_x^2 / epsilon, 2 d B_x B_y / epsilon and 4 B_y^2 / epsilon, with bounds that
-are public. The three changes over their scales sum to at most
+    (d^2 + d) B_x^2 / (p1 epsilon),  2 d B_x B_y / (p2 epsilon),  B_y^2 / (p3 epsilon).
 
-    epsilon (t (1 - t) + t (1 - q) + (1 - t) q + q (1 - q)) = epsilon (t + q)(2 - t - q) = epsilon (1 - (1 - t - q)^2)
+If their bounds were public, a release would cost epsilon times the largest value over t and q of
 
-which is at most epsilon: X'X and y'y cost nothing beside X'y.
+    2 p1 t (1 - t) + p2 (t (1 - q) + (1 - t) q) + 4 p3 q (1 - q),
+
+which is less than 1. But the bounds are multiples of standard deviations of the private rows. So the scale of the noise
+depends on these rows, and no finite epsilon holds.
+
+**The corrected scales** have public bounds:
+
+    2 d (d + 1) B_x^2 / epsilon,  2 d B_x B_y / epsilon,  4 B_y^2 / epsilon
+
+The three changes over their scales sum to at most
+
+    epsilon (t (1 - t) + t (1 - q) + (1 - t) q + q (1 - q)) = epsilon (t + q)(2 - t - q) = epsilon (1 - (1 - t - q)^2),
+
+which is at most epsilon. So releasing X'X and y'y in addition to X'y costs nothing more.
 """
 
 from __future__ import annotations
@@ -41,12 +50,12 @@ from privacy.budget import Budget
 from privacy.ledger import Relation
 
 HERE = "papers.honkela2018robust.release"
-#: shares of epsilon of X'X, X'y and y'y in the source.
+#: shares of epsilon for X'X, X'y and y'y in the authors' code.
 SPLIT = (0.35, 0.60, 0.05)
 
 
 def symmetric(upper: np.ndarray) -> np.ndarray:
-    """The matrix (d, d) of its upper triangle, row by row: (..., d (d + 1) / 2)."""
+    """Symmetric matrices (..., d, d) from upper triangles (..., d (d + 1) / 2), row by row."""
     d = int((np.sqrt(8 * upper.shape[-1] + 1) - 1) / 2)
     out = np.zeros((*upper.shape[:-1], d, d))
     rows, columns = np.triu_indices(d)
@@ -60,7 +69,7 @@ def size(d: int) -> int:
 
 
 def unit(x: np.ndarray) -> np.ndarray:
-    """Rows of norm 1; one of zeros stays as it is, so that no row ends a fit."""
+    """Rows divided by their norms. A row of zeros is unchanged, so no row can make a fit fail."""
     return x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-300)
 
 
@@ -78,8 +87,11 @@ class Clipped:
 
 
 def as_published(fold: Fold, n: int, multiples: tuple[float, float] | None) -> Clipped:
-    """Centred and normalised as in the source. ``multiples``: of the standard deviations of the private inputs (all
-    entries) and targets; None for no clipping, which is also what happens without private rows."""
+    """Moments of the rows centred and normalised as in the authors' code, and clipped.
+
+    ``multiples``: clipping bounds, in standard deviations of the private inputs (all entries) and targets. There is no
+    clipping if it is None, or without private rows.
+    """
     (x, y), (x0, y0) = fold.private(n), fold.public
     bounds = (0.0, 0.0)
     if n and multiples is not None:
@@ -95,10 +107,10 @@ def scales(d: int, bounds: tuple[float, float], split=SPLIT) -> tuple[float, flo
 
 
 def published_release(found: Clipped, epsilon: float, budget: Budget) -> Moments:
-    """The moments that the source fits: three Laplace releases of the private rows plus the public rows.
+    """The moments that the authors' code fits: three Laplace releases of the private rows plus the public rows.
 
-    Nothing bounds what one row can change, in units of noise whose scale is computed from the private rows, so the
-    ledger has an infinite sensitivity.
+    The scale of the noise is computed from the private rows. In units of it, nothing bounds what one row can change. So
+    the ledger has an infinite sensitivity.
     """
     d = found.private.d
     names = ("X'X of the clipped private rows", "X'y of the clipped private rows", "y'y of the clipped private rows")
@@ -118,7 +130,7 @@ def published_release(found: Clipped, epsilon: float, budget: Budget) -> Moments
 
 
 def changes(d: int, t, q) -> tuple:
-    """Largest changes of X'X (upper triangle), X'y and y'y, L1, in units of the bounds; broadcast over t and q."""
+    """Largest L1 changes of X'X (upper triangle), X'y and y'y, in units of the bounds, broadcast over t and q."""
     return 2 * d * (d + 1) * t * (1 - t), 2 * d * (t * (1 - q) + (1 - t) * q), 4 * q * (1 - q)
 
 
@@ -139,7 +151,7 @@ def corrected_scales(d: int, bounds: tuple[float, float]) -> tuple[float, float,
 
 
 def normalised(moments: Moments, bounds: tuple[float, float]) -> np.ndarray:
-    """The vector that is released: upper triangle of X'X, X'y and y'y, each over its corrected scale.
+    """The vector that is released: upper triangle of X'X, X'y and y'y, each divided by its corrected scale.
 
     One replaced row changes it by at most 1 in L1 (module docstring).
     """
@@ -148,12 +160,12 @@ def normalised(moments: Moments, bounds: tuple[float, float]) -> np.ndarray:
 
 
 def corrected(fold: Fold, n: int, multiples: tuple[float, float]) -> Clipped:
-    """Centre and standard deviation of the targets are those of the ten public rows, and cost nothing."""
+    """Clipped moments, with centre and scale of the targets from the ten public rows, which costs nothing."""
     return _in_public_frame(fold, n, multiples, fold.y_public.mean(), fold.y_public.std(ddof=1))
 
 
 def charged(fold: Fold, n: int, multiples: tuple[float, float], epsilon: float, budget: Budget) -> Clipped:
-    """The same without public rows. Targets are not centred, and their scale is released at a cost of ``epsilon``."""
+    """Clipped moments without public rows. The targets are not centred, and their scale costs ``epsilon``."""
     scale = NORMAL_MEDIAN * median(np.abs(fold.y_pool[:n]), epsilon, budget)
     found = _in_public_frame(fold, n, multiples, 0.0, scale)
     none = np.zeros((0, found.private.d))
@@ -161,9 +173,10 @@ def charged(fold: Fold, n: int, multiples: tuple[float, float], epsilon: float, 
 
 
 def _in_public_frame(fold: Fold, n: int, multiples: tuple[float, float], centre: float, sd: float) -> Clipped:
-    """Rows over their norms, targets less ``centre``; no private row moves the bounds.
+    """Rows over their norms and targets minus ``centre``, clipped at bounds that do not depend on private rows.
 
-    B_x = multiple / sqrt(d), the standard deviation of an entry of a random row of norm 1; B_y a multiple of ``sd``.
+    B_x = multiple / sqrt(d), as 1 / sqrt(d) is the standard deviation of an entry of a random row of norm 1. B_y is a
+    multiple of ``sd``.
     """
     x, x0 = unit(fold.x_pool[:n]), unit(fold.x_public)
     bx, by = float(multiples[0] / np.sqrt(x.shape[1])), float(multiples[1] * sd)
@@ -173,7 +186,7 @@ def _in_public_frame(fold: Fold, n: int, multiples: tuple[float, float], centre:
     return Clipped(private, public, (bx, by))
 
 
-#: thresholds of the search for a median: powers of 2^(1/4). Seven comparisons single one out.
+#: thresholds of the search for a median: powers of 2^(1/4). Seven comparisons select one.
 THRESHOLDS = 2.0 ** (np.arange(-24, 48) / 4)
 COMPARISONS = 7
 #: the standard deviation of a normal distribution is this many times the median of its absolute values.
@@ -181,10 +194,10 @@ NORMAL_MEDIAN = 1.4826
 
 
 def median(values: np.ndarray, epsilon: float, budget: Budget) -> float:
-    """About the median of numbers above 0, by bisection among ``THRESHOLDS`` with noisy counts.
+    """A private estimate of the median of positive numbers, by bisection among ``THRESHOLDS`` with noisy counts.
 
     One replaced row changes the count of values up to a threshold by at most 1. Each of the seven counts costs
-    epsilon / 7, also if the earlier ones choose its threshold.
+    epsilon / 7, even if the earlier ones choose its threshold.
     """
     mechanism = budget.laplace(
         "counts of targets up to a threshold",
@@ -219,12 +232,15 @@ def corrected_release(found: Clipped, epsilon: float, budget: Budget) -> Moments
 
 
 def linear_bayes(released: Moments, bounds: tuple[float, float], omega: float, epsilon: float) -> np.ndarray:
-    """Coefficients (d,): X'X shrunk towards what independent standard normal inputs give, then A^-1 c.
+    """Coefficients (d,): A^-1 c, after X'X is shrunk towards its mean under independent standard normal inputs.
 
-    A clipped entry of a random row of norm 1 has mean square g B_x^2, with g = E min(|z|, omega)^2 / omega^2 for a
-    standard normal z. So X'X has mean m I with m = n g B_x^2, and entries of variance v = n g^2 B_x^4 about that. The
-    linear Bayes estimate given noise of variance 2 S^2 is alpha A + (1 - alpha) m I, alpha = v / (v + 2 S^2).
-    Eigenvalues below m / 20 are raised to it.
+    A clipped entry of a random row of norm 1 has mean square g B_x^2, where
+
+        g = E min(|z|, omega)^2 / omega^2  for a standard normal z.
+
+    So X'X has mean m I with m = n g B_x^2, and its entries have variance v = n g^2 B_x^4 about that. Given noise of
+    variance 2 S^2, the linear Bayes estimate is alpha A + (1 - alpha) m I with alpha = v / (v + 2 S^2). Eigenvalues
+    below m / 20 are raised to m / 20.
     """
     g = clipped_square(omega)
     n, bx = released.n, bounds[0]
@@ -236,6 +252,6 @@ def linear_bayes(released: Moments, bounds: tuple[float, float], omega: float, e
 
 
 def clipped_square(omega: float) -> float:
-    """E min(|z|, omega)^2 / omega^2 of a standard normal z."""
+    """The value of E min(|z|, omega)^2 / omega^2 for a standard normal z."""
     inside = 2 * (norm.cdf(omega) - 0.5 - omega * norm.pdf(omega))
     return float((inside + 2 * omega**2 * norm.sf(omega)) / omega**2)

@@ -1,13 +1,18 @@
 """All fits of one score file.
 
-A cell of the simulated half is 50 folds of one setting. Which of three streams the 5,000 posterior draws of a fit took
-is not known (:mod:`papers.honkela2018robust.streams`), so in the reading ``authors`` each fold has three scores. In
-``printed`` each fold has the score of the posterior mean, if every fold has a posterior. In ``corrected`` a run is a
-mean over the folds with fresh noise.
+A score row of the simulated half has 50 folds of one setting.
 
-Columns: table, dataset, method, reading, setting, metric, scale, repeats, status, reason, mean, std (``authors`` and
-``printed``: standard deviation over folds, a mean over the streams; ``corrected``: over runs), delta, ledger_epsilon
-and ledger (of one fit), parts and streams (shape of ``runs``: folds or fits, and scores of each), runs.
+* ``authors``: it is not known which of three streams gave the 5,000 posterior draws of a fit
+  (:mod:`papers.honkela2018robust.streams`). So each fold has three scores.
+* ``printed``: each fold has the score of the posterior mean, if every fold has a posterior.
+* ``corrected``: a run is a mean over the folds with new noise.
+
+Columns: table, dataset, method, reading, setting, metric, scale, repeats, status, reason, mean, std, delta,
+ledger_epsilon, ledger, parts, streams, runs.
+
+* ``std``: over folds for ``authors`` and ``printed``, as a mean over the streams; over runs for ``corrected``.
+* ``ledger_epsilon``, ``ledger``: of one fit.
+* ``parts``, ``streams``: shape of ``runs``, the number of folds or fits and of scores for each.
 """
 
 from __future__ import annotations
@@ -24,14 +29,14 @@ from papers.honkela2018robust import advi, data, posterior, published, release, 
 from papers.honkela2018robust.data import Fold, Moments
 from privacy.budget import BudgetSpec
 from privacy.ledger import Ledger
-from workflow import arithmetic, program
+from workflow import environment, program
 
-#: the settings of ``program.yaml``
+#: the settings in ``program.yaml``.
 config = partial(program.config, Path(__file__).parent)
 TABLES = ("synth_A", "synth_B")
-#: of the published fits in a run with secret noise
+#: reason given for the published fits in a run with secret noise
 NO_SECRET = "the noise of this fit is that of the source's seeds, which are public; the run asks for secret noise"
-#: of each release of a ledger
+#: fields of each release in the column ``ledger``
 FACTS = ("what", "mechanism", "relation", "sensitivity", "noise_multiplier", "proof")
 COLUMNS = (
     *("table", "dataset", "method", "reading", "setting", "metric", "scale", "repeats", "status", "reason"),
@@ -40,13 +45,13 @@ COLUMNS = (
 
 
 def multiples_of(method: str, setting: str) -> tuple[float, float] | None:
-    """The clipping multiples of a fit; None for no clipping."""
+    """The clipping multiples of a fit, or None without clipping."""
     told = published.fields(setting)
     return None if method == "lr" or not told["n"] else published.multiples_of()[told["epsilon"], int(told["n"])]
 
 
 def moments_of(fold: Fold, method: str, setting: str, rng: np.random.RandomState) -> tuple[Moments, Ledger | None]:
-    """The moments that a fit of the source reads, and its ledger if it adds noise, which ``rng`` of the fold draws."""
+    """The moments that a fit of the authors' code reads, and its ledger. The fold's ``rng`` draws the noise."""
     told = published.fields(setting)
     found = release.as_published(fold, int(told["n"]), multiples_of(method, setting))
     if method != "rplr" or not told["n"]:
@@ -59,7 +64,7 @@ def moments_of(fold: Fold, method: str, setting: str, rng: np.random.RandomState
 def randomness(noise: bool, folds: int = data.FOLDS) -> tuple[np.ndarray, np.ndarray]:
     """The optimiser's normals (updates, folds, d + 2) and the means of the posterior draws (folds, streams, d).
 
-    ``noise``: after the 66 Laplace numbers of a private fit, which are the same in every setting.
+    ``noise``: whether they follow the 66 Laplace numbers of a private fit, which are the same in every setting.
     """
     states = []
     for index in range(folds):
@@ -74,10 +79,7 @@ def randomness(noise: bool, folds: int = data.FOLDS) -> tuple[np.ndarray, np.nda
 
 
 def scores(folds: Sequence[Fold], moments: Sequence[Moments], drawn: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
-    """Rank correlations of the authors' fits on the test rows, by fold and stream: (folds, streams).
-
-    ``drawn``: of :func:`randomness`.
-    """
+    """Rank correlations (folds, streams) of the authors' fits on the test rows. ``drawn``: of :func:`randomness`."""
     z, means = drawn
     at = [f.index for f in folds]
     u, w = advi.stopped(advi.Batch.of(moments), z[:, at])
@@ -86,7 +88,7 @@ def scores(folds: Sequence[Fold], moments: Sequence[Moments], drawn: tuple[np.nd
 
 
 def corrected_runs(folds: Sequence[Fold], setting: str, count: int) -> tuple[np.ndarray, Ledger]:
-    """``count`` means over the folds (count,), each fit with noise of its own, and the ledger of one fit."""
+    """``count`` means over the folds (count,), each fit with its own noise, and the ledger of one fit."""
     told, ledger = published.fields(setting), None
     epsilon, omega = told["epsilon"], published.multiples_of()[told["epsilon"], int(told["n"])]
     total = np.zeros(count)
@@ -109,7 +111,7 @@ def spent(ledger: Ledger, delta: float) -> float:
 
 
 def numbers(values: np.ndarray) -> dict[str, object]:
-    """Columns of scores by part and stream (parts, streams)."""
+    """The columns of scores by part and stream (parts, streams)."""
     return {
         "mean": repr(float(values.mean())),
         "std": repr(float(values.std(axis=0, ddof=1).mean())) if len(values) > 1 else "",
@@ -120,10 +122,10 @@ def numbers(values: np.ndarray) -> dict[str, object]:
 
 
 def cell_of(folds: Sequence[Fold], row: dict, fits: dict) -> dict:
-    """Scores of one cell. ``fits``: those that were made, by what they depend on."""
+    """The scores of one published number. ``fits``: earlier fits by their inputs, which are reused."""
     method, setting, reading = row["method"], row["setting"], row["reading"]
     delta = float(config()["delta"])
-    if reading != "corrected" and method == "rplr" and arithmetic.noise_of_run() == arithmetic.SECRET:
+    if reading != "corrected" and method == "rplr" and environment.noise_of_run() == environment.SECRET:
         return {"status": "not_supported", "reason": NO_SECRET}
     if reading == "corrected":
         runs, ledger = corrected_runs(folds, setting, int(row["repeats"]))
@@ -143,7 +145,7 @@ def cell_of(folds: Sequence[Fold], row: dict, fits: dict) -> dict:
             return told | {"status": "not_supported", "reason": text}
         each = [data.spearman(posterior.exact(m).b @ f.test.T, f.y_test) for m, f in zip(moments, folds, strict=True)]
         return told | numbers(np.array(each)[:, None])
-    # A fit without clipping depends on n alone; one without private rows on nothing.
+    # A fit without clipping depends only on n, and one without private rows on nothing.
     n = published.private_rows(setting)
     key = (ledger is not None, n, multiples_of(method, setting), setting if ledger is not None else "")
     if key not in fits:
@@ -154,7 +156,7 @@ def cell_of(folds: Sequence[Fold], row: dict, fits: dict) -> dict:
 def rows(
     name: str, scale: str, mirror: str | None, raw: str | Path, wanted: Callable[[dict], bool] | None = None
 ) -> Iterator[dict]:
-    """Rows of one score file, or those that are ``wanted``; with their reason if the table cannot be had."""
+    """Score rows of one file, or those that are ``wanted``. If the table is not available, each has the reason."""
     cells = [c for c in published.numbers().to_dict("records") if c["table"] in FILES[name]]
     todo = []
     for cell in cells:
@@ -184,7 +186,7 @@ def _cells(todo: list[dict], mirror: str | None, raw: str | Path) -> Iterator[di
 
 
 def _split(row: dict) -> dict:
-    """The split of the grid that is printed with two decimals."""
+    """The split of the grid that the row prints with two decimals."""
     told = published.fields(row["setting"])
     (split,) = [s for s in search.splits() if all(math.isclose(s[i], told[k]) for i, k in enumerate(("p1", "p2")))]
     return numbers(search.split_scores(split)[1])
@@ -197,8 +199,10 @@ def _multiple(row: dict) -> dict:
 
 
 def readings_of(cell: dict) -> list[str]:
-    """Readings of a published number of the simulated half. The searches are of one reading, and without private rows
-    nothing is released."""
+    """Readings of a published number of the simulated half.
+
+    The searches have one reading. Without private rows nothing is released, so there is no corrected reading.
+    """
     if cell["table"] not in TABLES:
         return ["authors"]
     found = config()["readings"][cell["method"]]

@@ -1,4 +1,4 @@
-"""The source's searches on simulated rows: clipping multiples, and the grid of budget splits.
+"""The authors' searches on simulated rows: clipping multiples, and the grid of budget splits.
 
 Both read no private row. The search for multiples tunes ridge regression with kappa = 1, not the method that uses them.
 """
@@ -14,18 +14,21 @@ from papers.honkela2018robust import advi, streams
 from papers.honkela2018robust.data import Moments, centred, clipped, normalised, spearman
 from papers.honkela2018robust.release import scales, symmetric
 
-#: multiples that are tried, of both standard deviations.
+#: multiples of both standard deviations that are tried.
 GRID = np.arange(0.1, 2.1, 0.1)
 SEED = 42
-#: of the search for multiples: data sets, and noises per data set.
+#: number of data sets in the search for multiples, and of noise draws per data set.
 REPEATS = 20
-#: of the grid of splits: its simulated data sets, its noises per data set, and the setting of its rows.
+#: the grid of splits: number of simulated data sets, of noise draws per data set, and the setting of its rows.
 SPLIT_REPEATS, SPLIT_ROWS, SPLIT_INPUTS, SPLIT_EPSILON = 5, 500, 10, 2.0
 
 
 @dataclass(frozen=True)
 class Simulated:
-    """A simulated data set with noises: x (n, d), y (n,), Laplace noise of scale 1 of X'X (r, d, d) and X'y (r, d)."""
+    """A simulated data set with r noise draws.
+
+    x (n, d), y (n,), and Laplace noise of scale 1 for X'X (r, d, d) and X'y (r, d).
+    """
 
     x: np.ndarray
     y: np.ndarray
@@ -41,7 +44,7 @@ def _rows(rng: np.random.RandomState, n: int, d: int) -> tuple[np.ndarray, np.nd
 
 @lru_cache(maxsize=4)
 def simulated(n: int, d: int, repeats: int) -> tuple[tuple[Simulated, ...], np.random.RandomState]:
-    """Data sets of a search, and the generator after them. Every search draws the same."""
+    """Data sets of a search, and the generator after them. Every search draws the same data sets."""
     rng, out = np.random.RandomState(SEED), []
     for _ in range(repeats):
         x, y = _rows(rng, n, d)
@@ -51,7 +54,7 @@ def simulated(n: int, d: int, repeats: int) -> tuple[tuple[Simulated, ...], np.r
 
 
 def average_scores(n: int, d: int, epsilon: float, repeats: int = REPEATS, split=None) -> np.ndarray:
-    """Mean rank correlation on the training rows of ridge regression, (omega_x, omega_y)."""
+    """Mean rank correlation on the training rows of ridge regression, by (omega_x, omega_y)."""
     total = np.zeros((len(GRID), len(GRID)))
     a, c, _ = scales(d, (1.0, 1.0)) if split is None else scales(d, (1.0, 1.0), split)
     for s in simulated(n, d, repeats)[0]:
@@ -69,7 +72,7 @@ def average_scores(n: int, d: int, epsilon: float, repeats: int = REPEATS, split
 
 @lru_cache(maxsize=256)
 def multiples(n: int, d: int, epsilon: float, repeats: int = REPEATS, split=None) -> tuple[float, float]:
-    """The pair with the best average; of equal ones the first."""
+    """The pair of multiples with the best average score. If several are equal, it is the first."""
     scores = average_scores(n, d, epsilon, repeats, split)
     i, j = np.unravel_index(scores.argmax(), scores.shape)
     return float(GRID[i]), float(GRID[j])
@@ -84,7 +87,7 @@ def splits() -> list[tuple[float, float, float]]:
 
 @lru_cache(maxsize=1)
 def split_data() -> list[tuple[np.ndarray, np.ndarray, list[tuple[np.ndarray, np.ndarray, float]]]]:
-    """Data sets of the grid of splits, with noises of scale 1: of X'X (d, d), of X'y (d,) and of y'y."""
+    """Data sets of the grid of splits, with noise of scale 1 for X'X (d, d), X'y (d,) and y'y."""
     rng, d, r = np.random.RandomState(SEED), SPLIT_INPUTS, SPLIT_REPEATS
     rows = [_rows(rng, SPLIT_ROWS, d) for _ in range(r)]
     noises = [[_noise(rng, d) for _ in range(r)] for _ in range(r)]
@@ -97,8 +100,10 @@ def _noise(rng: np.random.RandomState, d: int) -> tuple[np.ndarray, np.ndarray, 
 
 @lru_cache(maxsize=1)
 def split_streams() -> tuple[np.ndarray, np.ndarray]:
-    """The optimiser's normals (updates, 1, d + 2) and the means of the posterior draws (VARIABLES, d) of every fit of
-    the grid: the numbers that follow a search."""
+    """The optimiser's normals (updates, 1, d + 2) and the means of the posterior draws (VARIABLES, d) of every fit.
+
+    They are the random numbers that follow a search, the same for all fits of the grid.
+    """
     rng = np.random.RandomState()
     rng.set_state(simulated(SPLIT_ROWS, SPLIT_INPUTS, SPLIT_REPEATS)[1].get_state())
     optimiser, draws = streams.seeds(rng)

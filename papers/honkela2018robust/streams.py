@@ -1,9 +1,9 @@
-"""The random numbers of the source: seeds of a fold, and the generator of the optimiser's noise.
+"""The random numbers of the authors' code: seeds of a fold, and the generator of the optimiser's noise.
 
-NumPy's legacy generator makes folds, privacy noise and the seeds of MRG31k3p (L'Ecuyer & Touzin 2000, "Fast combined
-multiple recursive generators with multipliers of the form a = +-2^d +- 2^e"), which Theano drew its normals from. A
-state is six whole numbers, the newest of each component first. One lane per coordinate: lane i starts 2^72 steps after
-lane i - 1.
+NumPy's legacy generator makes folds, privacy noise and the seeds of MRG31k3p, from which Theano drew its normals. The
+source of MRG31k3p is L'Ecuyer & Touzin 2000, "Fast combined multiple recursive generators with multipliers of the form
+a = +-2^d +- 2^e". A state is six whole numbers, the newest of each component first. There is one lane per coordinate,
+and lane i starts 2^72 steps after lane i - 1.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from collections.abc import Sequence
 import numpy as np
 
 M1, M2 = 2**31 - 1, 2**31 - 21069
-#: a' = 2^22 a2 + 129 a3 mod M1, b' = 2^15 b1 + 32769 b3 mod M2; the others move up.
+#: one step: a' = 2^22 a2 + 129 a3 mod M1, b' = 2^15 b1 + 32769 b3 mod M2, and the other numbers move up.
 _A1 = ((0, 2**22, 129), (1, 0, 0), (0, 1, 0))
 _A2 = ((2**15, 0, 32769), (1, 0, 0), (0, 1, 0))
 #: binary logarithms of the steps between two lanes, and between two variables of a model.
 LANE, VARIABLE = 72, 134
-#: variables of the model: which of them b is, in the order of a Python set, is not known.
+#: number of variables of the model. Their order is that of a Python set, so the position of b is not known.
 VARIABLES = 3
 
 
@@ -64,7 +64,7 @@ class Uniforms:
         self._state = [np.ascontiguousarray(v) for v in np.array(every, np.int64).reshape(len(states), lanes, 6).T]
 
     def draw(self) -> np.ndarray:
-        """The next numbers of all lanes, (lanes, seeds)."""
+        """The next numbers of all lanes (lanes, seeds)."""
         a1, a2, a3, b1, b2, b3 = self._state
         a = ((a2 << 22) + 129 * a3) % M1
         b = ((b1 << 15) + 32769 * b3) % M2
@@ -73,20 +73,20 @@ class Uniforms:
 
 
 class Normals:
-    """Standard normal numbers by Box and Muller, one half of the lanes the lengths and the other half the angles."""
+    """Standard normal numbers by Box and Muller: one half of the lanes gives the lengths, the other half the angles."""
 
     def __init__(self, states: Sequence[Sequence[int]], lanes: int):
         self._uniforms, self._half = Uniforms(states, lanes), lanes // 2
 
     def draw(self, steps: int) -> np.ndarray:
-        """The next ``steps`` blocks, (steps, lanes, seeds)."""
+        """The next ``steps`` blocks (steps, lanes, seeds)."""
         u = np.stack([self._uniforms.draw() for _ in range(steps)])
         length, angle = np.sqrt(-2 * np.log(u[:, : self._half])), 2 * np.pi * u[:, self._half :]
         return np.concatenate([length * np.cos(angle), length * np.sin(angle)], axis=1)
 
 
 def draw_means(states: Sequence[Sequence[int]], lanes: int, draws: int) -> np.ndarray:
-    """Mean of ``draws`` standard normals per coordinate, for each variable that b may be: (seeds, VARIABLES, lanes)."""
+    """Means (seeds, VARIABLES, lanes) of ``draws`` standard normals per coordinate, for each possible position of b."""
     each = [jumped(state, VARIABLE, k) for state in states for k in range(VARIABLES)]
     normals, total, left = Normals(each, lanes), 0.0, draws
     while left:

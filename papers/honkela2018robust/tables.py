@@ -1,4 +1,4 @@
-"""Small tables from scores and verdicts: what claims, findings and figures read."""
+"""Small tables from scores and verdicts, for claims, findings and figures."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ METHODS = {
     "omega_x": "Multiple of the inputs",
     "omega_y": "Multiple of the targets",
 }
-#: rows of a table, texts by column.
+#: rows of a table as texts by column.
 Rows = Sequence[Mapping[str, str]]
 
 
@@ -57,7 +57,7 @@ def ledger(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def corrected(judged: pd.DataFrame) -> pd.DataFrame:
-    """Corrected scores beside the published ones: mean and standard deviation of a run, and the difference."""
+    """Corrected scores and published ones: mean and standard deviation of a run, and the difference."""
     rows = judged[judged["reading"] == "corrected"]
     out = rows[["table", "setting", "mean", "std", "n", "verdict"]].assign(
         published=rows["published_mean"].astype(float)
@@ -88,11 +88,12 @@ def evidence(
 ) -> dict[str, object]:
     """The numbers of the findings, from the rows of the tables with these names.
 
-    ``lines``: per fit its scores by number of updates, and that of the posterior mean. ``words``: how many numbers of
-    the authors' reading have each verdict. ``cross_wins``: private cells in which the released X'y has a higher score
-    than the published one. ``outliers``: per replaced row the lower bounds of delta at the claimed epsilon; ``five``:
-    the least of one row at five times epsilon. ``better``, ``charged``: private cells in which a corrected mean is
-    above the published number.
+    * ``lines``: per fit its scores by number of updates, and that of the posterior mean.
+    * ``words``: how many numbers of the authors' reading have each verdict.
+    * ``cross_wins``: private numbers for which the released X'y has a higher score than the published one.
+    * ``outliers``: per replaced row the lower bounds on delta at the claimed epsilon.
+    * ``five``: the smallest lower bound of one row at five times epsilon.
+    * ``better``, ``charged``: private numbers for which a corrected mean is above the published one.
     """
     lines: dict[tuple[str, str], dict[str, str]] = {}
     for r in updates:

@@ -1,12 +1,12 @@
-"""Verdicts on the published numbers by the suite's rule (``reports.verdict``), in a family of their own.
+"""Verdicts on the published numbers by the suite's rule (``reports.verdict``), as their own multiplicity family.
 
-``authors``    a mean over folds or fits: each took one of three streams, nobody knows which, so its distribution is
-               known (``reports.evidence.streams``). A clipping multiple: equality.
-``printed``    the mean of the exact posteriors has no noise. The published number has that of 5,000 draws, which move a
-               cell by less than ``DRAWS``.
-``corrected``  another algorithm with noise of its own: the published number is one run on the same folds.
+* ``authors``: a mean over folds or fits. Each took one of three streams, and it is not known which. So the distribution
+  of the mean is known (``reports.evidence.streams``). A clipping multiple is compared by equality.
+* ``printed``: the mean of the exact posteriors has no noise. The published number has that of 5,000 draws, which move
+  it by less than ``DRAWS``.
+* ``corrected``: another algorithm with its own noise. The published number is one run on the same folds.
 
-The published standard deviation is over folds, and no error of a rerun. ``spreads`` compares it by itself.
+The published standard deviation is over folds, and is not an error of a rerun. ``spreads`` compares it separately.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from reports.verdict import Verdict
 from workflow import program
 from workflow.published import KEY
 
-#: posterior draws move a cell by less: one fit has three published values, at most 0.0017 apart (no private rows).
+#: bound on the change of a number by its posterior draws. One fit has three published values, at most 0.0017 apart.
 DRAWS = 0.002
 NO_DATA = (
     "DrugResponse.csv, the drug responses of the Genomics of Drug Sensitivity in Cancer project as the authors "
     "prepared them, is not at hand; remedy: add it as a data set, and run the same fits on it"
 )
-#: random choices of the streams, for the standard deviation over folds.
+#: number of random choices of the streams, for the standard deviation over folds.
 CHOICES = 4_000
-#: means that stand for the runs of a number whose streams are not known.
+#: number of means that represent the runs of a number whose streams are not known.
 SHOWN = 200
 
 
@@ -56,7 +56,7 @@ def runs_of(cell: dict, row: dict) -> Runs:
 
 
 def columns(cell: dict, row: dict, found: Verdict) -> dict:
-    """The columns of one number that was run."""
+    """The columns of the verdict on one number that was run."""
     values = values_of(row)
     out = {"mean": float(values.mean()), "std": math.nan, "n": len(values)} | said(found)
     if row["reading"] == "corrected":
@@ -67,8 +67,10 @@ def columns(cell: dict, row: dict, found: Verdict) -> dict:
 
 
 def shown(key: tuple[str, ...], row: dict) -> np.ndarray | None:
-    """Our runs of the corrected reading. For the authors' code, these are means for random choices of the streams,
-    from a stream that the number names."""
+    """Our runs of the corrected reading. For the authors' code, means for random choices of the streams.
+
+    The random choices depend on the key of the number.
+    """
     values = values_of(row)
     if key[-1] == "corrected":
         return values[:, 0]
@@ -91,13 +93,12 @@ cases, runs = NUMBERS.cases, NUMBERS.runs
 
 
 def error_of(values: np.ndarray) -> float:
-    """Standard deviation of a mean over parts, each of which takes one of its streams: (parts, streams) -> number."""
+    """Standard deviation of the mean of ``values`` (parts, streams), if each part takes one of its streams."""
     return float(np.sqrt(values.var(axis=1).sum()) / len(values))
 
 
 def spreads(scores: pd.DataFrame) -> pd.DataFrame:
-    """One row per cell of the simulated half by the authors' code: the published standard deviation over folds beside
-    that of ``CHOICES`` random choices of the streams."""
+    """Published standard deviations over folds, and those of ``CHOICES`` random choices of streams, per number."""
     rows = []
     for cell, reading, row in NUMBERS.matched(scores):
         if reading != "authors" or cell["table"] not in run.TABLES or not row or row["status"] != "ok":
@@ -121,11 +122,11 @@ def chosen_means(values: np.ndarray, count: int, rng: np.random.Generator) -> tu
 
 
 def joint(verdicts: pd.DataFrame, spread: pd.DataFrame) -> pd.DataFrame:
-    """All numbers of a table together, by the authors' code, and the standard deviations over folds.
+    """Joint test of all numbers of a table by the authors' code, and of the standard deviations over folds.
 
-    z = published less centre over the standard error of the centre. A mean over 25 or 50 independent choices is nearly
-    normal, so the sum of z^2 is nearly chi-squared: p is its upper tail. The published values of one fit are of other
-    draws, so they count apart.
+    z = (published - centre) / standard error of the centre. A mean over 25 or 50 independent choices is nearly normal,
+    so the sum of z^2 is nearly chi-squared. p is its upper tail. The published values of one fit have different draws,
+    so they count separately.
     """
     told = verdicts[verdicts["z"].notna()]
     groups = [(table, g["z"].astype(float)) for table, g in told.groupby("table", sort=False)]

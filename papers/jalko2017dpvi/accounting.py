@@ -1,23 +1,33 @@
-"""The privacy cost of a fit of the authors' code: the rules by which it prints epsilon, and bounds for its sampling.
+"""The privacy cost of a fit of the authors' code: its own rules for epsilon, and bounds for the sampling that it does.
 
-A step releases a sum of clipped vectors with noise of sigma times the replace-one sensitivity 2 C. So below, one unit
-is 2 C, and the noise has standard deviation sigma. There are T steps, each with B of n rows (kappa = B/n, up to
-rounding).
+There are T steps, each with a batch of B of n rows (kappa = B/n, up to rounding). A step releases a sum of vectors
+clipped to norm C. The noise is sigma times the replace-one sensitivity 2 C. All distances below are in units of 2 C, so
+the noise has standard deviation sigma.
 
-Rules of the authors' code: :func:`moments` and :func:`advanced_composition`. Bounds, replace-one:
+The authors' code computes epsilon by :func:`moments` and by :func:`advanced_composition`. The functions below bound the
+privacy curve delta(a) of one step under replace-one neighbours. delta_m is the curve of two Gaussians at distance m.
 
-:func:`without_replacement`  delta(ln(1 + g (e^a - 1))) <= g delta_1(a), g = B/n, delta_1 the Gaussian's curve at
-                             distance 1 (Balle, Barthe & Gaboardi 2018, theorem 9)
-:func:`with_replacement`     delta(ln(1 + h (e^a - 1))) <= sum_m Bin(m; B, 1/n) delta_m(a), h = 1 - (1 - 1/n)^B,
-                             delta_m the Gaussian's curve at distance m (the same, theorem 10): a row may be in a
-                             batch m times
-:func:`realised`             the pair sum_m Bin(m; B, 1/n) N(m, sigma^2) against N(0, sigma^2), in both directions. It
-                             is what two tables release of which all other rows have the vector -C u, and one C u in
-                             the one and -C u in the other: no accountant that knows C alone can promise less.
+:func:`without_replacement`: for batches without replacement and g = B/n (Balle, Barthe & Gaboardi 2018, theorem 9),
 
-Under replace-one the neighbours may be exchanged, so a curve for a >= 0 gives the one for a < 0:
-delta(-a) = 1 - e^-a + e^-a delta(a). :func:`epsilons` composes a curve on a grid of losses, which only
-rounds up (Doroshenko et al. 2022, "connect the dots").
+    delta(ln(1 + g (e^a - 1))) <= g delta_1(a).
+
+:func:`with_replacement`: a row may be in a batch m times. With h = 1 - (1 - 1/n)^B (the same, theorem 10),
+
+    delta(ln(1 + h (e^a - 1))) <= sum_m Bin(m; B, 1/n) delta_m(a).
+
+:func:`realised`: the curve of two distributions that a step does release, in both directions,
+
+    sum_m Bin(m; B, 1/n) N(m, sigma^2)  against  N(0, sigma^2).
+
+They belong to two tables that differ in one row. In both, all other rows have the vector -C u. The one row has C u in
+one table and -C u in the other. So no accountant that knows only C can promise less.
+
+Under replace-one the two neighbours may be exchanged, so a curve for a >= 0 gives the curve for a < 0:
+
+    delta(-a) = 1 - e^-a + e^-a delta(a).
+
+:func:`epsilons` composes a curve on a grid of losses and rounds only upwards (Doroshenko et al. 2022, "connect the
+dots").
 """
 
 from __future__ import annotations
@@ -31,9 +41,9 @@ from scipy.stats import binom
 
 #: points of the grid on each side of 0.
 POINTS = 4_000
-#: share of delta that what lies beyond the grid may cost, over all steps.
+#: share of delta that losses beyond the grid may cost, over all steps.
 BEYOND = 1e-3
-#: a row is in a batch more often than so with a probability below any delta in use.
+#: the probability that a row is in a batch more often than this is below any delta in use.
 MOST = 12
 
 Curve = Callable[[np.ndarray], np.ndarray]
@@ -47,36 +57,42 @@ def log_moment(order: int, sigma: float, kappa: float) -> float:
 
 
 def moments(sigma: float, delta: float, kappa: float, steps: int, most: int = 99) -> float:
-    """The authors' moments accountant: least (T ln A(l) + ln(1/delta)) / l over the orders l = 1..most."""
+    """Epsilon by the authors' moments accountant.
+
+    It is the minimum of (T ln A(l) + ln(1/delta)) / l over the orders l = 1..most.
+    """
     return min((steps * log_moment(k, sigma, kappa) - math.log(delta)) / k for k in range(1, most + 1))
 
 
 def advanced_composition(sigma: float, delta: float, delta_prime: float, kappa: float, steps: int) -> float:
-    """The rule of the authors' comparison: advanced composition of amplified Gaussian releases, ``delta`` in all."""
+    """Epsilon by advanced composition of amplified Gaussian releases, the rule of the authors' comparison.
+
+    ``delta``: total over all steps, of which ``delta_prime`` is the composition's own.
+    """
     each = (delta - delta_prime) / (steps * kappa)
     one = math.log1p(kappa * math.expm1(math.sqrt(2 * math.log(1.25 / each)) / sigma))
     return math.sqrt(2 * steps * math.log(1.25 / delta_prime)) * one + steps * one * math.expm1(one)
 
 
 def gaussian_curve(distance: float, a: np.ndarray) -> np.ndarray:
-    """delta(a) of two normal distributions of one variance, ``distance`` standard deviations apart."""
+    """Privacy curve delta(a) of two normal distributions of equal variance, ``distance`` standard deviations apart."""
     with np.errstate(over="ignore"):
         return ndtr(distance / 2 - a / distance) - np.exp(a + log_ndtr(-distance / 2 - a / distance))
 
 
 def without_replacement(sigma: float, batch: int, n: int) -> Curve:
-    """See the head of this module; for losses a >= 0."""
+    """Bound on a step's privacy curve for batches without replacement, at losses a >= 0. See the module's head."""
     rate = batch / n
     return lambda a: rate * gaussian_curve(1 / sigma, np.log1p(np.expm1(a) / rate))
 
 
 def times(batch: int, n: int) -> tuple[np.ndarray, float]:
-    """P(a row is in a batch m times), m = 0..MOST, and the probability of more."""
+    """Probabilities that a row is in a batch m = 0..MOST times, and the probability of more."""
     return binom.pmf(np.arange(MOST + 1), batch, 1 / n), float(binom.sf(MOST, batch, 1 / n))
 
 
 def with_replacement(sigma: float, batch: int, n: int) -> Curve:
-    """See the head of this module; for losses a >= 0."""
+    """Bound on a step's privacy curve for batches with replacement, at losses a >= 0. See the head of this module."""
     p, more = times(batch, n)
     inside = -math.expm1(batch * math.log1p(-1 / n))
 
@@ -88,7 +104,7 @@ def with_replacement(sigma: float, batch: int, n: int) -> Curve:
 
 
 def exchangeable(curve: Curve) -> Curve:
-    """The curve on the whole line, of neighbours that may be exchanged."""
+    """Extends a curve for a >= 0 to all a, for neighbours that may be exchanged."""
 
     def whole(a):
         found = curve(np.abs(a))
@@ -98,10 +114,11 @@ def exchangeable(curve: Curve) -> Curve:
 
 
 def realised(sigma: float, batch: int, n: int) -> tuple[Curve, Curve]:
-    """The pair of the head of this module, in both directions, on the whole line.
+    """Privacy curves of the two distributions that a step releases, in both directions and at all losses.
 
-    The likelihood ratio grows with z, so delta(a) is the difference of two tails beyond the z at which it is e^a,
-    read off a grid of z. (An error of that z enters in second order: the difference is stationary there.)
+    The head of this module defines the two distributions. Their likelihood ratio grows with z. So delta(a) is the
+    difference of their tail probabilities beyond the z at which the ratio is e^a. That z is interpolated on a grid. Its
+    error enters only in second order, because the difference is stationary there.
     """
     p, _ = times(batch, n)
     m = np.arange(MOST + 1)
@@ -127,9 +144,10 @@ def realised(sigma: float, batch: int, n: int) -> tuple[Curve, Curve]:
 def epsilons(
     curve: Curve, steps: int, deltas: Sequence[float], opposite: Curve | None = None, points: int = POINTS
 ) -> list[float]:
-    """Least epsilon of ``steps`` releases with this curve (of the whole line) at each delta, on the safe side.
+    """Smallest epsilon of ``steps`` releases with this curve at each delta, rounded upwards.
 
-    ``opposite``: the curve of the exchanged pair, which says how far the grid must reach below 0; None: the same.
+    ``curve``: the privacy curve at all losses. ``opposite``: the curve of the exchanged distributions, if it differs.
+    It decides how far the grid must reach below 0.
     """
     from dp_accounting.pld.pld_pmf import create_pmf_pessimistic_connect_dots
 

@@ -1,12 +1,11 @@
-"""Further small tables for the findings.
+"""Further small tables for the findings, one function per table.
 
-``delta``      what the source's delta allows on tables of this size
-``epsilons``   every cell's budget: as the authors' code prints it, and by bounds for the sampling that it does
-``rules``      three accounting rules of one program, on the same runs
-``direction``  accuracy beside what it does not see: length of the mean, standard deviations, log-likelihood
-``sgld``       DP-SGLD as the comparison's program runs it, without its noise, and a sound one at DPVI's true budgets
-``coding``     Adult's cells with other codings of its nominal columns
-``sequences``  the effect of sharing one sequence of draws among all runs, as the authors' code does
+``delta`` what the source's delta allows on tables of this size ``epsilons`` epsilon of every published number: as the
+authors' code prints it, and by bounds for its sampling ``rules`` the four accounting rules in the authors' code, on the
+same runs ``direction`` accuracy, and what it does not depend on: length of the mean, standard deviations,
+log-likelihood ``sgld`` DP-SGLD as in the authors' code, without its noise, and a private version at DPVI's true
+epsilons ``coding`` Adult's accuracies with other codings of its nominal columns ``sequences`` the effect of sharing one
+sequence of draws among all runs, as the authors' code does
 """
 
 from __future__ import annotations
@@ -27,16 +26,17 @@ from privacy.budget import BudgetSpec
 from privacy.ledger import Event, Ledger, Mechanism, Relation, Sampling
 
 SIZES = {"abalone_coded": 3_341, "adult_coded": 26_048}
-#: of the comparison's accounting: share of delta, delta of the composition, orders.
+#: constants of the comparison's accounting: share of delta, delta of the composition, orders.
 HALF, DELTA_PRIME, ORDERS = 0.5, 4e-5, 159
 LEAST_STEPS = 300
-#: accountants of the corrected reading's budgets, each independent of the others.
+#: accountants of the corrected reading, independent of each other.
 ACCOUNTANTS = ("dp_accounting_pld", "dp_accounting_rdp", "autodp_rdp")
-#: clips of the figure by which Adult's codings are compared.
+#: clipping norms of the figure by which Adult's codings are compared.
 CODED_CLIPS = "clip=(?:10|100);"
-#: DPVI's noises beside which a sound DP-SGLD runs: every other one of the ten.
+#: DPVI's noise levels at whose epsilon a private DP-SGLD runs: every other one of the ten.
 EVERY = 2
-#: a sound DP-SGLD whose clip makes h T = 1 (T steps of size h): the chain then moves equally far at every budget.
+#: a private DP-SGLD whose clipping norm makes h T = 1 (T steps of size h). So the chain moves equally far at every
+#: budget.
 BY_BUDGET = "sound, clip by budget"
 
 
@@ -45,7 +45,10 @@ def deltas() -> tuple[float, float]:
 
 
 def delta(mirror: str | None) -> pd.DataFrame:
-    """A mechanism that publishes each row in full with probability delta, and nothing else, is (0, delta)-private."""
+    """The chance that a mechanism publishes some row, if it publishes each row in full with probability delta.
+
+    A mechanism that does only this is (0, delta)-private.
+    """
     return pd.DataFrame(
         [
             {"dataset": name, "n_train": n, "delta": d, "one_over_n": 1 / n, "rows_published": d * n,
@@ -56,7 +59,7 @@ def delta(mirror: str | None) -> pd.DataFrame:
 
 
 def budgets() -> list[tuple[str, dpvi.Setting]]:
-    """(data set, setting) of all private cells, one clip for each noise, rate and length."""
+    """(data set, setting) of all private fits: one clipping norm per noise level, sampling rate and number of steps."""
     cells = run.published()
     known: dict[tuple, tuple[str, dpvi.Setting]] = {}
     for cell in cells[cells["method"] == "dpvi"].to_dict("records"):
@@ -70,7 +73,7 @@ def _sampled(multiplier: float, rate: float, steps: int, relation: Relation, sam
 
 
 def bounds(name: str, s: dpvi.Setting, accountants: bool = True) -> list[dict]:
-    """Epsilon of one budget by every rule, long: rule, delta, epsilon."""
+    """Epsilon of one setting by every rule, as rows with rule, delta and epsilon."""
     n, at, rows = SIZES[name], deltas(), []
     batch = dpvi.batch_size(n, s.kappa)
     forward, backward = accounting.realised(s.sigma, batch, n)
@@ -105,13 +108,13 @@ def epsilons_table(mirror: str | None) -> pd.DataFrame:
 
 
 def compared() -> list[dpvi.Setting]:
-    """Settings of the fourth figure's ten cells."""
+    """Settings of the ten published numbers in the fourth figure."""
     cells = run.published()
     return [run.setting_of(t) for t in cells.loc[cells["table"] == "sgld_vs_advi_abalone", "setting"]]
 
 
 def rules(mirror: str | None) -> pd.DataFrame:
-    """Rules of the parts of the authors' code on the ten runs of the fourth figure, all for delta = 1e-3 in all."""
+    """Epsilon of the fourth figure's ten runs by the four rules in the authors' code, for a total delta of 1e-3."""
     d, rows = deltas()[0], []
     for s in compared():
         own = (s.kappa, s.steps)
@@ -214,7 +217,7 @@ def comparison(mirror: str | None) -> pd.DataFrame:
                 epsilon, width = true[rule, at], math.sqrt(split.x.shape[1])
                 mu, times = gdp_mu(epsilon, at), 2 if relation is Relation.REPLACE_ONE else 1
                 clip = width if variant == "sound" else min(width, 2 * mu / times)
-                # steps that keep h n C sqrt(D) / 4, a curvature times the step, at most 1: public numbers alone
+                # steps that keep h n C sqrt(D) / 4, a curvature times the step, at most 1; only public numbers enter
                 steps = max(LEAST_STEPS, math.ceil((2 * mu / times) ** 2 / clip * split.n * width / 4))
                 budget, rng = opened(variant, sigma, str(relation), str(at))
                 chain = sgld.sound(split.x, split.y, mu, clip, steps, relation, budget, rng, count)
@@ -226,7 +229,7 @@ def comparison(mirror: str | None) -> pd.DataFrame:
 
 
 def one_hot(mirror: str | None) -> Table:
-    """Rows of adult.data in the suite's own coding: six numbers and a column a level but one."""
+    """Rows of adult.data in the suite's own coding: six numbers, and one column per level except one."""
     from datasets import adult
 
     path = _adult_path(mirror)
@@ -244,10 +247,10 @@ def _adult_path(mirror: str | None) -> Path:
 
 
 def coding(mirror: str | None) -> pd.DataFrame:
-    """By coding of Adult: rows that the posterior's mode has right, and the cells' mean squared z.
+    """Test rows that the posterior's mode predicts right, and mean squared z of the accuracies, by coding of Adult.
 
-    z of a cell is the difference of means over our standard deviation times sqrt(1/5 + 1/n), with n of our runs. For
-    the right coding its mean square is near (n - 1) / (n - 3).
+    z is the difference of means over our standard deviation times sqrt(1/5 + 1/n), with n of our runs. For the right
+    coding its mean square is near (n - 1) / (n - 3).
     """
     count, cells, rows = run.config()["check_repeats"]["coding"], verdicts.published(), []
     cells = cells[(cells["table"] == "adult_acc_vs_c") & cells["setting"].str.contains(CODED_CLIPS)]
@@ -273,7 +276,7 @@ def coding(mirror: str | None) -> pd.DataFrame:
 
 
 def sequences(mirror: str | None) -> pd.DataFrame:
-    """Groups of runs that share their draws e: variance between the groups' means over what the runs within explain."""
+    """Whether runs that share their draws e are alike: variance between groups, over that from runs within them."""
     split, count, rows = data.load("abalone_coded", mirror), run.config()["check_repeats"]["sequences"], []
     cells = run.published()
     cells = cells[(cells["table"] == "abalone_acc_vs_c") & cells["setting"].str.contains("clip=5;sigma=(?:2|10);")]

@@ -1,7 +1,7 @@
-"""Claims of the abstract and the figures, tested on our runs. The body of the paper was not at hand.
+"""Claims of the abstract and the figures, tested on our runs. The body of the paper was not available.
 
-Each claim is a function that gives the differences of one reading; the printed numbers, as the reading ``published``,
-are next to ours. Judged by :func:`reports.claims.judging.judge`.
+Each claim is a function that gives the differences of one reading. The published numbers are the reading ``published``.
+:func:`reports.claims.judging.judge` judges them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from reports.claims.judging import Absent, Comparison, about, judge, margin_of
 from reports.claims.record import ABOVE, ROUNDING, WITHIN, Outcome
 
 ABSTRACT = "abstract"
-#: (what, difference, its standard error, runs of the side with the fewer)
+#: (what is compared, difference, its standard error, number of runs of the side with fewer)
 Found = list[tuple[str, float, float, int]]
 
 
@@ -36,7 +36,7 @@ class Tables:
         return frame[(frame["reading"] == reading) & (frame["table"] == table)]
 
     def line(self, dataset: str, reading: str) -> dict:
-        """The run without privacy."""
+        """The non-private run of a data set and reading."""
         frame = self.accuracies
         found = frame[(frame["method"] == "vi") & (frame["dataset"] == dataset)].set_index("reading")
         return found.loc["published" if reading == "published" else "authors"].to_dict()
@@ -44,9 +44,13 @@ class Tables:
 
 @dataclass(frozen=True)
 class Claim:
-    """``differences``: (tables, reading) -> what the claim says is positive. ``least``: they are said to be above this
-    number of its figure; ``below``: to be smaller than it, either way. ``margin``: of the suite, for "close".
-    ``aside``: what is told and not judged."""
+    """A claim, and how its differences are judged.
+
+    * ``differences``: (tables, reading) -> differences that the claim says are positive.
+    * ``least``: the claim says that they exceed this number of its figure. ``below``: that they are smaller in absolute
+      value.
+    * ``margin``: of the suite, for "close". ``aside``: differences that are reported and not judged.
+    """
 
     id: str
     place: str
@@ -73,7 +77,7 @@ def outcome(claim: Claim, tables: Tables, reading: str) -> Outcome:
 
 
 def _against(row, other) -> tuple[float, float, int]:
-    """Difference of two cells, its standard error, and the fewer runs; a cell without spread counts as exact."""
+    """Difference of two accuracies, its standard error (0 without spread), and the smaller number of runs."""
     each = [0.0 if np.isnan(r["se"]) else float(r["se"]) for r in (row, other)]
     return float(row["accuracy"] - other["accuracy"]), float(np.hypot(*each)), int(min(row["n"], other["n"]))
 
@@ -87,7 +91,7 @@ def close_to_non_private(tables: Tables, reading: str) -> Found:
         g = frame[(frame["reading"] == reading) & (frame["dataset"] == dataset) & (frame["epsilon"] <= AT_MOST)]
         best, line = g.loc[g["accuracy"].idxmax()], tables.line(dataset, reading)
         d, error, _ = _against(best, line)
-        # the line of one run counts as exact
+        # the published line is one run and counts as exact
         out.append((f"{dataset}, best at epsilon = {best['epsilon']:.3g}", d, error, int(best["n"])))
     return out
 
@@ -114,12 +118,12 @@ def _beside(tables: Tables, reading: str, rows: pd.DataFrame) -> Found:
 
 
 def beats_sampling(tables: Tables, reading: str) -> Found:
-    """At budgets up to 1, as the comparison prints them: DPVI above the authors' DP-SGLD."""
+    """DPVI's accuracy is above that of the authors' DP-SGLD at epsilons up to 1, as the comparison prints them."""
     return _beside(tables, reading, _sgld(tables, "program"))
 
 
 def sound_sampling(tables: Tables) -> str:
-    """Differences from a DP-SGLD whose clip this suite chose: no rival of the paper, so nothing is judged by it."""
+    """Differences from a DP-SGLD whose clipping norm this suite chose. The paper lacks it, so none is judged."""
     told = ", ".join(f"{d:+.3f} at {what}" for what, d, *_ in
                      _beside(tables, "corrected", _sgld(tables, BY_BUDGET, "add_remove")))  # fmt: skip
     return f"not judged, corrected against a DP-SGLD whose clip this suite chose: {told}"
@@ -194,7 +198,7 @@ CLAIMS = (
 
 
 def privacy(ledger: pd.DataFrame) -> dict[str, tuple[str, str]]:
-    """Reading -> is the ledger's epsilon within the printed one?"""
+    """Whether the ledger's epsilon is within the printed one, by reading."""
     out = {}
     told = ledger[ledger["printed"].astype(str).ne("") & ledger["printed"].notna()]
     for reading, g in told.groupby("reading", sort=False):

@@ -1,13 +1,13 @@
 """Abalone and Adult as Jälkö, Dikmen & Honkela (2017) coded them, from the raw files of the suite's own data sets.
 
-``abalone_coded``  all rows of abalone.data; sex as one number, I < F < M = 0, 1, 2, then the seven numbers.
-``adult_coded``    the rows of adult.data; all 14 columns, each nominal one as the number of its level in the order of
-                   the characters ("?" first). The authors' own input is lost: this coding is **inferred** from the
-                   published numbers (:func:`papers.jalko2017dpvi.checks.coding` compares it with others).
+* ``abalone_coded``: all rows of abalone.data. Sex is one number, I < F < M = 0, 1, 2. The seven numbers follow.
+* ``adult_coded``: the rows of adult.data with all 14 columns. A nominal column is the number of its level in the order
+  of the characters, "?" first. The authors' own input is lost. This coding is **inferred** from the published numbers
+  (:func:`papers.jalko2017dpvi.checks.coding` compares it with others).
 
-Every column is scaled to mean 0 and standard deviation 1 (ddof = 0) over all rows, test rows included, as the
-authors' inputs are; no guarantee here pays for that. The first int(0.8 n) rows of the file train, the rest test;
-there is one split.
+Every column is scaled to mean 0 and standard deviation 1 (ddof = 0) over all rows, as the authors' inputs are. That
+includes test rows, and no guarantee here is charged for it. There is one split: the first int(0.8 n) rows of the file
+are training rows, the rest test rows.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Split:
 
 
 def parse_abalone(path: Path) -> Table:
-    """Raises DataError for a line that is not a sex and eight numbers."""
+    """Inputs and label of abalone.data. Raises DataError for a line that is not a sex and eight numbers."""
     rows = [line.strip().split(",") for line in Path(path).read_text(encoding="utf-8").splitlines() if line.strip()]
     try:
         x = np.array([[SEXES.index(r[0]), *map(float, r[1:8])] for r in rows])
@@ -76,7 +76,7 @@ def levels(column: Sequence[str], name: str, coding: str) -> Sequence[str]:
 
 
 def parse_adult(path: Path, coding: str = CODINGS[0]) -> Table:
-    """Raises DataError."""
+    """Inputs and label of adult.data in a coding. Raises DataError."""
     fields, y = adult_fields(path)
     x = np.empty((len(y), len(adult.FIELDS)))
     for j, name in enumerate(adult.FIELDS):
@@ -121,13 +121,13 @@ def dataset(name: str, coding: str = CODINGS[0]) -> DataSet:
     raise KeyError(f"unknown data set '{name}'")
 
 
-#: of the coded tables before scaling.
+#: fingerprints of the coded tables before scaling.
 FINGERPRINTS: Mapping[str, str] = {
     "abalone_coded": "2ef542b5b137ecf3fcce30bd1c91932097262029c5c8d235626967e19d5eac71",
     "adult_coded": "43eb2236260b1431600ef68a85d8adb5d7daa217a72a3953ebf28a19c9a5dc27",
 }
 NAMES = tuple(FINGERPRINTS)
-#: the suite's own data set of the same raw file.
+#: the data set of ``datasets/`` with the same raw file.
 OF = {"abalone_coded": "abalone", "adult_coded": "adult"}
 
 
@@ -149,5 +149,5 @@ def load(name: str, mirror: str | None, raw: str | Path = "results/raw", coding:
 def table(name: str, mirror: str | None, raw: str | Path = "results/raw", coding: str = CODINGS[0]) -> Table:
     """The coded rows before scaling. Raises DataError."""
     known = dataset(name, coding)
-    of = replace(datasets.get(OF[name]), raw=known.raw)  # the file of the suite's own data set, where it is kept
+    of = replace(datasets.get(OF[name]), raw=known.raw)  # the raw file is stored under the name in ``datasets/``
     return build(known, fetch(of, mirror, raw, offline=mirror is not None))[0]

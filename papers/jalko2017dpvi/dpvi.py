@@ -1,22 +1,26 @@
-"""Doubly stochastic variational inference of logistic regression with clipped, noisy gradients: many repetitions at
-once.
+"""Doubly stochastic variational inference of logistic regression with clipped, noisy gradients, in many repetitions.
 
-Model: y ~ Bernoulli(p), p = LOW + (1 - 2 LOW) sigmoid(x.w), w ~ N(0, I_D), no intercept. Posterior: N(u, diag exp(2
-r)); start u = r = 0. A step draws a batch and ONE e ~ N(0, I_D), w = u + exp(r) e, and gives each row of the batch
-the vector
+Model, without an intercept:
 
-    v_i = grad_(u,r) [-scale log p(y_i | w)] + share grad_(u,r) [-log p(w)] - (0, share)          (2 D numbers)
+    y ~ Bernoulli(p),  p = LOW + (1 - 2 LOW) sigmoid(x.w),  w ~ N(0, I_D)
 
-with scale = n/B, share = 1/B: the row's own term is multiplied by n/B BEFORE it is clipped, prior and entropy are
-spread over the batch. v_i is cut to norm C, the sum gets N(0, (2 sigma C)^2 I), and AdaGrad with a memory of ten
-steps moves (u, r). The result is the last iterate (program of Jälkö, Dikmen & Honkela 2017: advi_jacob.py,
-classifier.py).
+The posterior is N(u, diag exp(2 r)) and starts at u = r = 0. A step draws a batch and ONE e ~ N(0, I_D), and sets
+w = u + exp(r) e. Each row of the batch gets a vector of 2 D numbers, with scale = n/B and share = 1/B:
 
-Two readings differ in the batch alone. ``authors``: B = int(kappa n) rows with replacement. ``corrected``: Poisson
-batches of rate kappa, so that add/remove has a known cost; B is kappa n there, and n a public constant that does not
-follow the rows: a row more or less then changes nothing but the sum's own terms (:func:`clipped_sum`).
+    v_i = grad_(u,r) [-scale log p(y_i | w)] + share grad_(u,r) [-log p(w)] - (0, share)
 
-Arrays have the repetitions as their first axis: R of them.
+So the row's own term is multiplied by n/B BEFORE it is clipped, and prior and entropy are spread over the batch. v_i is
+clipped to norm C, and the sum gets noise N(0, (2 sigma C)^2 I). AdaGrad with a memory of ten steps moves (u, r). The
+result is the last iterate. Source: the authors' code, advi_jacob.py and classifier.py.
+
+The two readings differ only in the batch:
+
+* ``authors``: B = int(kappa n) rows with replacement.
+* ``corrected``: Poisson batches of rate kappa, whose cost under add/remove is known. B is kappa n, with n a public
+  constant that does not depend on the rows. So one more or one less row changes only its own term of the sum
+  (:func:`clipped_sum`).
+
+The first axis of all arrays has the R repetitions.
 """
 
 from __future__ import annotations
@@ -39,7 +43,11 @@ AUTHORS, CORRECTED = "authors", "corrected"
 
 @dataclass(frozen=True)
 class Setting:
-    """One cell. sigma : noise over 2 C, None without noise and clip. rate: of AdaGrad, in units of the parameters."""
+    """The settings of one fit.
+
+    ``sigma``: noise in units of 2 C; None means neither noise nor clipping. ``rate``: AdaGrad's, in units of the
+    parameters.
+    """
 
     sigma: float | None
     clip: float
@@ -57,13 +65,13 @@ class Posterior:
 
 
 class Batches(Protocol):
-    """Rows of a step's batch, (R, M), and which of them are in it (R, M); None: all."""
+    """Rows (R, M) of a step's batch, and a mask (R, M) of those that belong to it, or None if all do."""
 
     def draw(self, step: int) -> tuple[np.ndarray, np.ndarray | None]: ...
 
 
 class WithReplacement:
-    """``size`` of ``n`` rows with replacement, for each of ``count`` repetitions."""
+    """Batches of ``size`` of ``n`` rows with replacement, for each of ``count`` repetitions."""
 
     def __init__(self, n: int, size: int, rng: np.random.Generator, count: int):
         self._n, self._shape, self._rng = n, (count, size), rng
@@ -73,9 +81,9 @@ class WithReplacement:
 
 
 class PoissonRepeats:
-    """Independent Poisson batches of ``count`` repetitions: every row with probability ``rate``.
+    """Independent Poisson batches for ``count`` repetitions: every row enters with probability ``rate``.
 
-    Distances between neighbouring rows of such a batch are independent and geometric.
+    Distances between successive rows of such a batch are independent and geometric.
     """
 
     def __init__(self, n: int, rate: float, rng: np.random.Generator, count: int):
@@ -96,7 +104,7 @@ class PoissonRepeats:
 
 
 class OneSampler:
-    """The batches that a mechanism hands out, as those of one repetition."""
+    """The batches of a mechanism in the form of one repetition."""
 
     def __init__(self, sampler: PoissonSampler):
         self._sampler = sampler
@@ -113,10 +121,11 @@ def batch_size(n: int, kappa: float) -> int:
 def charged(setting: Setting, reading: str, n: int, budget: Budget) -> GaussianMechanism:
     """The mechanism of all steps, charged to ``budget``.
 
-    corrected: a row more or less changes the sum by its own clipped vector at most, of norm C.
-    authors: with replacement a row can be in a batch up to B times, each time with a vector of norm C that its
-    replacement turns round at most: 2 C B. No ledger event knows this sampling, so nothing is amplified here and the
-    epsilon of this ledger is of no use; :func:`papers.jalko2017dpvi.accounting.with_replacement` has the bound.
+    * corrected: one row that is added or removed changes the sum by at most its own clipped vector, of norm C.
+    * authors: a row can be in a batch up to B times, each time with a vector of norm C. At most, its replacement
+      reverses that vector, so the sensitivity is 2 C B. No ledger event describes this sampling. So nothing is
+      amplified, and this ledger's epsilon is far too large. :func:`papers.jalko2017dpvi.accounting.with_replacement`
+      has the bound.
     """
     sd = 2 * setting.sigma * setting.clip
     if reading == CORRECTED:
@@ -138,22 +147,23 @@ def charged(setting: Setting, reading: str, n: int, budget: Budget) -> GaussianM
 
 
 def slopes(margin: np.ndarray) -> np.ndarray:
-    """d log(LOW + (1 - 2 LOW) sigmoid(a)) / da at ``margin``."""
+    """The derivative d log(LOW + (1 - 2 LOW) sigmoid(a)) / da at a = ``margin``."""
     s = expit(margin)
     return (1 - 2 * LOW) * s * expit(-margin) / (LOW + (1 - 2 * LOW) * s)
 
 
 def clipped_sum(x, sign, rows, inside, w, moved, scale: float, share: float, clip: float | None) -> np.ndarray:
-    """Sum of the clipped v_i over a batch, (R, 2 D); norm of each at most ``clip`` (None: no clip).
+    """Sum (R, 2 D) of the vectors v_i over a batch, each clipped to norm ``clip`` unless it is None.
 
     Parameters
     ----------
     x, sign : rows (n, D) and labels -1, 1 (n,) of the private table.
-    rows, inside : of the batch, see :class:`Batches`.
-    w, moved : (R, D), the draw u + exp(r) e and exp(r) e, which is dw/dr.
+    rows, inside : the batch, see :class:`Batches`.
+    w, moved : (R, D), the draw u + exp(r) e, and exp(r) e, which is dw/dr.
 
-    A row's vector is (g, moved g) - (0, share), g = c x_i + share w, c = -scale slope sign. It depends on that row
-    and on released and public numbers alone, so a row more or less changes the sum by at most ``clip``.
+    A row's vector is (g, moved g) - (0, share) with g = c x_i + share w and c = -scale slope sign. It depends on that
+    row, and else only on released and public numbers. So one row that is added or removed changes the sum by at most
+    ``clip``.
     """
     xb = x[rows]  # (R, M, D)
     stretch = 1 + moved**2
@@ -165,7 +175,7 @@ def clipped_sum(x, sign, rows, inside, w, moved, scale: float, share: float, cli
     if clip is not None:
         square = c**2 * ((xb**2) @ stretch[..., None])[..., 0] + 2 * c * products[..., 1]
         square += (share**2 * (w**2 * stretch - 2 * w * moved + 1)).sum(axis=1)[:, None]
-        # 1e-300: a vector of norm 0 has nothing to cut
+        # 1e-300: a vector of norm 0 needs no clipping
         factor = np.minimum(1.0, clip / np.sqrt(np.maximum(square, 1e-300)))
     if inside is not None:
         factor = factor * inside
@@ -175,10 +185,11 @@ def clipped_sum(x, sign, rows, inside, w, moved, scale: float, share: float, cli
 
 
 def fit(x, y, setting: Setting, batches: Batches, release, rng: np.random.Generator, count: int, sizes) -> Posterior:
-    """``count`` fits at once. ``release``: adds the noise to a sum; ``sizes``: (scale, share), public.
+    """``count`` fits at once.
 
-    ``rng`` draws e, independent of the data, anew in every repetition. (The authors' code draws one sequence for all
-    of its runs, which :func:`papers.jalko2017dpvi.checks.sequences` shows not to matter.)
+    * ``release``: adds the noise to a sum. ``sizes``: (scale, share), public numbers.
+    * ``rng``: draws e anew in every repetition, independently of the data. The authors' code draws one sequence for all
+      of its runs. :func:`papers.jalko2017dpvi.checks.sequences` shows that this does not matter.
     """
     d = x.shape[1]
     scale, share = sizes
@@ -195,7 +206,7 @@ def fit(x, y, setting: Setting, batches: Batches, release, rng: np.random.Genera
 
 
 def draw(rng, count: int, d: int) -> np.ndarray:
-    """e of one step, (count, d); one for all where ``rng`` is a :class:`Shared`."""
+    """e of one step, (count, d). All repetitions share it if ``rng`` is a :class:`Shared`."""
     return np.broadcast_to(rng.rng.standard_normal(d), (count, d)) if isinstance(rng, Shared) else (
         rng.standard_normal((count, d))
     )  # fmt: skip
@@ -203,14 +214,14 @@ def draw(rng, count: int, d: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Shared:
-    """All repetitions see the same draws e."""
+    """Draws e that all repetitions share."""
 
     rng: np.random.Generator
 
 
 def repeated(x, y, setting: Setting, reading: str, budget: Budget, rng: np.random.Generator, count: int,
              draws: Shared | None = None) -> Posterior:  # fmt: skip
-    """``count`` repetitions of one fit, whose ledger is that of ``budget``."""
+    """The posteriors of ``count`` repetitions of one fit. The ledger of ``budget`` is that of one fit."""
     n = len(y)
     noise, batch, own = rng.spawn(3)
     if reading == CORRECTED:
@@ -227,7 +238,7 @@ def repeated(x, y, setting: Setting, reading: str, budget: Budget, rng: np.rando
 
 
 def one_fit(x, y, setting: Setting, budget: Budget, rng: np.random.Generator, public_n: int) -> Posterior:
-    """One corrected fit through the budget's own mechanism and batches."""
+    """One corrected fit with the budget's own mechanism and batches."""
     mechanism = charged(setting, CORRECTED, public_n, budget)
     batches, release = OneSampler(mechanism.batches(len(y))), OneFit(budget, rng).steps(mechanism)
     return fit(x, y, setting, batches, release, rng, 1, sizes(public_n, setting.kappa, CORRECTED))
@@ -244,13 +255,18 @@ def _as_it_is(value: np.ndarray) -> np.ndarray:
 
 
 def probability(posterior: Posterior, x: np.ndarray) -> np.ndarray:
-    """The authors' predicted probability of class 1, (R, n): LOW .. 1 - LOW of x.u / sqrt(1 + pi s / 8)."""
+    """Predicted probability of class 1 by the authors' formula, (R, n).
+
+    With s the posterior variance of x.w, it is
+
+        LOW + (1 - 2 LOW) sigmoid(x.u / sqrt(1 + pi s / 8)).
+    """
     s = posterior.sd**2 @ (x**2).T
     return LOW + (1 - 2 * LOW) * expit(posterior.mean @ x.T / np.sqrt(1 + math.pi * s / 8))
 
 
 def right(posterior: Posterior, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Number of rows whose label is predicted, (R,): 1 where the probability is at least 1/2."""
+    """Number of rows whose label is predicted right, (R,). The prediction is 1 if the probability is at least 1/2."""
     return ((probability(posterior, x) >= 0.5) == (y == 1)).sum(axis=1)
 
 

@@ -1,6 +1,8 @@
-"""Figures as in the source: accuracy against epsilon, with the published points and the band of a mean of as many of
-our runs. Further figures show single runs of theirs and ours, DPVI and DP-SGLD at printed and at true budgets, and all
-cells together."""
+"""Figures of Jälkö et al. (2017): accuracy against epsilon, with the published points and our band.
+
+The band is that of a mean of as many of our runs. Further figures show single published runs and ours, DPVI and DP-SGLD
+at printed and at true epsilons, and all published numbers together.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ from reports.figure import Figure
 from workflow.published import KEY
 
 READINGS = {r: (style.READING[r][0], f"ours, {READING_TITLES[r]}") for r in ("authors", "corrected")}
-#: a mean of N runs lies within so many standard errors in 95 % of cases.
+#: number of standard errors within which a mean of N runs lies in 95 % of cases.
 CENTRAL = 1.96
 TICKS = (0.01, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 200)
 PANELS = {
@@ -32,7 +34,7 @@ NOISES = "sgld_vs_advi_abalone"
 
 
 def clips(frame: pd.DataFrame, table: str, lines: dict[str, float], stem: Path) -> Figure:
-    """One panel a clip (or sampling rate): accuracy against the printed epsilon."""
+    """One panel per clipping norm or sampling rate: accuracy against the printed epsilon."""
     column, title = PANELS[table]
     rows = frame[frame["table"] == table]
     with style.canvas(2, 3, panel=2.5) as (figure, axes):
@@ -91,7 +93,7 @@ def _key(figure, ax, n: int) -> None:
 
 
 def sampling(frame: pd.DataFrame, sgld: pd.DataFrame, bounds: pd.DataFrame, line: float, stem: Path) -> Figure:
-    """The fourth figure: as the source draws it, and at budgets that hold."""
+    """The fourth figure, at the printed epsilons and at epsilons that are proved."""
     rows = frame[frame["table"] == NOISES].copy()
     rows["sigma"] = rows["sigma"].map("{:.5g}".format)
     sgld, bounds = (t.assign(sigma=pd.to_numeric(t["sigma"]).map("{:.5g}".format)) for t in (sgld, bounds))
@@ -148,7 +150,7 @@ def _curve(ax, epsilon, accuracy, se, look, label, data) -> None:
 
 
 def single_runs(frame: pd.DataFrame, reference: Path, stem: Path) -> Figure:
-    """The cells of which all single runs are published: theirs and ours, a dot a run, the mean as a bar."""
+    """Numbers whose single runs are all published: their runs and ours, one dot per run, the mean as a bar."""
     rows = frame[(frame["table"] == NOISES) & (frame["reading"] == "authors")]
     epsilon = {f"{r.sigma:.5g}": r.epsilon for r in rows.itertuples()}
     theirs = {("published", setting): found for (table, setting), found in verdicts.single_runs().items()
@@ -185,7 +187,7 @@ def single_runs(frame: pd.DataFrame, reference: Path, stem: Path) -> Figure:
 
 
 def all_cells(judged: pd.DataFrame, stem: Path) -> Figure:
-    """Ours against the published accuracy of all private cells, and their standardised differences."""
+    """Our accuracy against the published one for all private numbers, and their standardised differences."""
     told = judged[(judged["method"] == "dpvi") & judged["z"].notna()]
     with style.canvas(2, 2, panel=3.0) as (figure, axes):
         for column, (reading, (_, title)) in enumerate(READINGS.items()):

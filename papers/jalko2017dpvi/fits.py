@@ -1,4 +1,4 @@
-"""The single fit of this program that the audit records and replays: the corrected reading.
+"""The single fit of this method that the audit records and replays, in the corrected reading.
 
 The authors' batches are drawn with replacement, which no event of a ledger amplifies.
 """
@@ -20,7 +20,10 @@ SETTING = dpvi.Setting(sigma=1.0, clip=0.2, kappa=0.5, steps=60)
 
 
 def fitted(task: Task, setting: dpvi.Setting, budget: Budget, rng: np.random.Generator):
-    """Labels are the signs of the targets; a column of ones is added, so that a negated row is another row."""
+    """One audited fit of the corrected reading to the rows of ``task``.
+
+    Labels are the signs of the targets. A column of ones is added, so a negated row is a different row.
+    """
     sigma = budget.noise_multiplier if budget.noise_multiplier is not None else setting.sigma
     x, labels = np.column_stack([np.ones(task.n), task.x]), (np.asarray(task.y) > 0).astype(float)
     found = dpvi.one_fit(x, labels, replace(setting, sigma=sigma), budget, rng, task.public.n)

@@ -1,13 +1,16 @@
-"""All cells of one figure's file.
+"""All published numbers of one figure's file.
 
-A cell is ``repeats`` repetitions of one fit on the one split, all in one array program (``dpvi``); its ledger is that
-of one fit. A run is the number of test rows whose label is predicted.
+A score row has ``repeats`` repetitions of one fit on the one split, computed as one array program (``dpvi``). Its
+ledger is that of one fit. A run is the number of test rows whose label is predicted right.
 
 Columns: table, dataset, method, reading, setting, metric (test_error = 1 - accuracy), scale, repeats, status, reason,
-n_test, mean, std (of the error, over the repetitions), epsilon_program (what the program prints for the cell; ""
-where it prints none), ledger_epsilon and ledger_epsilon_small (of one fit at the source's delta and at the small
-one), ledger, log_likelihood, length and sd (means over the repetitions: test log-likelihood in nats, |u|, and the
-mean posterior standard deviation), runs.
+n_test, mean, std, epsilon_program, ledger_epsilon, ledger_epsilon_small, ledger, log_likelihood, length, sd, runs.
+
+* ``std``: of the error, over the repetitions.
+* ``epsilon_program``: the epsilon that the authors' code prints, "" if it prints none.
+* ``ledger_epsilon``, ``ledger_epsilon_small``: of one fit, at the source's delta and at the small one.
+* ``log_likelihood``, ``length``, ``sd``: test log-likelihood in nats, |u| and mean posterior standard deviation, each
+  the mean over the repetitions.
 """
 
 from __future__ import annotations
@@ -26,14 +29,14 @@ from privacy.budget import BudgetSpec
 from workflow import program
 
 HERE = Path(__file__).parent
-#: the settings of ``program.yaml``
+#: the settings in ``program.yaml``.
 config = partial(program.config, HERE)
-#: of each release of a ledger
+#: fields of each release in the column ``ledger``
 FACTS = (
     *("what", "mechanism", "relation", "sampling", "sampling_rate", "steps"),
     *("noise_multiplier", "sensitivity", "proof"),
 )
-#: AdaGrad's rate of the runs without privacy.
+#: AdaGrad's rate in the non-private runs.
 PLAIN_RATE = 0.01
 COLUMNS = (
     *("table", "dataset", "method", "reading", "setting", "metric", "scale", "repeats", "status", "reason", "n_test"),
@@ -43,7 +46,7 @@ COLUMNS = (
 
 
 def published() -> pd.DataFrame:
-    """The published cells, strings."""
+    """The published numbers, as strings."""
     return program.published(HERE)
 
 
@@ -53,8 +56,10 @@ def fields(setting: str) -> dict[str, float]:
 
 
 def setting_of(text: str) -> dpvi.Setting:
-    """A cell's setting. The ten noises of the fourth figure are exp(.2 + 4.8 k / 9); the file has six digits of
-    them."""
+    """The setting of a published number.
+
+    The ten noise levels of the fourth figure are exp(.2 + 4.8 k / 9). The file has six digits of them.
+    """
     told = fields(text)
     sigma, rate = told.get("sigma"), 0.1 if "sigma" in told else PLAIN_RATE
     if "epsilon" not in told and sigma is not None:
@@ -64,12 +69,12 @@ def setting_of(text: str) -> dpvi.Setting:
 
 
 def generator(*key: str) -> np.random.Generator:
-    """The stream of one cell, the same for both readings."""
+    """The random generator of one published number, the same for both readings."""
     return program.stream("jalko2017dpvi", *key)
 
 
 def budget_of(cell: dict, setting: dpvi.Setting, rng: np.random.Generator):
-    """Records only: the noise is that of the published setting."""
+    """A budget that only records, because the noise is that of the published setting."""
     spec = BudgetSpec(
         delta=float(config()["delta"]),
         noise_multiplier=setting.sigma,
@@ -79,7 +84,7 @@ def budget_of(cell: dict, setting: dpvi.Setting, rng: np.random.Generator):
 
 
 def row_of(cell: dict, reading: str, split: data.Split, count: int) -> dict:
-    """Scores of one cell."""
+    """The score row of one published number."""
     from privacy.accountants import epsilon_of
 
     setting, rng = setting_of(cell["setting"]), generator(cell["table"], cell["dataset"], cell["setting"])
@@ -109,7 +114,7 @@ def row_of(cell: dict, reading: str, split: data.Split, count: int) -> dict:
 def rows(
     table: str, scale: str, mirror: str | None, raw: str | Path, wanted: Callable[[dict], bool] | None = None
 ) -> Iterator[dict]:
-    """Rows of one table, or those that are ``wanted``; with their reason where a data set cannot be had."""
+    """Score rows of one table, or those that are ``wanted``. If a data set is not available, each has the reason."""
     told, splits, reasons = config(), {}, {}
     cells = [c for c in published().to_dict("records") if c["table"] == table]
     for cell in cells:

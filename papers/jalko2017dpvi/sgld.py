@@ -1,18 +1,21 @@
-"""Langevin dynamics on the same logistic regression: the comparison of Jälkö, Dikmen & Honkela (2017), and a sound one.
+"""Langevin dynamics on the same logistic regression: the comparison of Jälkö et al. (2017), and a private version.
 
-:func:`program` does what their code dp_sgld.py does, including its errors. A row's gradient is not clipped, although
-the noise assumes a norm of at most L. The drift lacks the factor 1/2. The step size does not fall below 0.1 on a sum
-over all rows. The iterate is pulled back to norm L - 1.
+:func:`program` does what the authors' code dp_sgld.py does, including its errors:
 
-:func:`sound` is full-batch Langevin dynamics at the exact temperature, every step one Gaussian release:
+* A row's gradient is not clipped, although the noise assumes a norm of at most L.
+* The drift lacks the factor 1/2.
+* The step size does not fall below 0.1 on a sum over all rows.
+* The iterate is pulled back to norm L - 1.
+
+:func:`sound` is full-batch Langevin dynamics at the exact temperature. Every step is one Gaussian release:
 
     w' = w + (h/2) [-w + sum_i clip_C(g_i)] + sqrt(h) N(0, I)
 
-The noise on the sum of clipped gradients is 2 / sqrt(h), so T steps cost mu-GDP, mu = s sqrt(h T) / 2, with the
-sensitivity s = C (add/remove) or 2 C (replace-one). All iterates may be seen; both predict by the mean probability of
-a part of the chain.
+The noise on the sum of clipped gradients is 2 / sqrt(h). So T steps cost mu-GDP with mu = s sqrt(h T) / 2. The
+sensitivity s is C under add/remove and 2 C under replace-one. All iterates may be published. Both versions predict by
+the mean probability of a part of the chain.
 
-Arrays have the repetitions as their first axis: R of them.
+The first axis of all arrays has the R repetitions.
 """
 
 from __future__ import annotations
@@ -27,7 +30,7 @@ from privacy.budget import Budget
 from privacy.ledger import Relation
 from privacy.repeats import Repeats
 
-#: of the program: bound L, passes over the rows, least step size, iterates that predict.
+#: constants of the authors' code: bound L, passes over the rows, smallest step size, iterates that predict.
 BOUND, PASSES, LEAST, LAST = 5.0, 10, 0.1, 100
 
 
@@ -43,10 +46,11 @@ def program_noise(n: int, batch: int, epsilon: float, delta: float) -> float:
 
 
 def program(x, y, batch: int, noise: float, temperature: bool, budget: Budget, rng: np.random.Generator, count: int):
-    """Mean test probability's chain: the last iterates (LAST, R, D). ``noise``: K, 0 for no privacy noise.
+    """The last iterates (LAST, R, D) of the authors' chain, by which the code predicts.
 
-    ``temperature``: whether the variance is at least eta (Langevin noise); without it and K = 0 it is gradient ascent.
-    Nothing bounds a row's gradient, so the ledger's epsilon is infinite.
+    * ``noise``: the constant K, 0 without privacy noise.
+    * ``temperature``: whether the variance is at least eta (Langevin noise). Without it and with K = 0, the chain is
+      gradient ascent. Nothing bounds a row's gradient, so the ledger's epsilon is infinite.
     """
     n, d = x.shape
     sign, w, kept = 2 * y - 1, np.zeros((count, d)), []
@@ -70,7 +74,7 @@ def program(x, y, batch: int, noise: float, temperature: bool, budget: Budget, r
             sd = math.sqrt(max(eta**2 * noise, eta if temperature else 0.0))
             w = sd * release(w / sd)
         else:
-            rng.standard_normal((count, d))  # not used; the batches are those of the chains with noise
+            rng.standard_normal((count, d))  # not used, but the batches then equal those of the chains with noise
         length = np.linalg.norm(w, axis=1, keepdims=True)
         w = w * np.minimum(1.0, (BOUND - 1) / np.maximum(length, 1e-300))
         kept.append(w)
@@ -79,10 +83,10 @@ def program(x, y, batch: int, noise: float, temperature: bool, budget: Budget, r
 
 def sound(x, y, mu: float, clip: float, steps: int, relation: Relation, budget: Budget, rng: np.random.Generator,
           count: int) -> np.ndarray:  # fmt: skip
-    """The second half of the chain, (steps - steps // 2, R, D), of ``count`` repetitions whose ledger is that of one.
+    """The second half (steps - steps // 2, R, D) of the chain in ``count`` repetitions, whose ledger is that of one.
 
-    A row more or less changes the sum of clipped gradients by at most C, another row by 2 C; the prior's part reads
-    no row.
+    The sum of clipped gradients changes by at most C if one row is added or removed, and by 2 C if it is replaced. The
+    prior's part reads no row.
     """
     noise, d = rng.spawn(1)[0], x.shape[1]
     sensitivity = clip * (2 if relation is Relation.REPLACE_ONE else 1)
@@ -109,7 +113,7 @@ def sound(x, y, mu: float, clip: float, steps: int, relation: Relation, budget: 
 
 
 def right(chain: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Number of rows predicted right by the mean probability over the chain, (R,)."""
+    """Number of rows whose label the mean probability over the chain predicts right, (R,)."""
     p = np.zeros((chain.shape[1], len(y)))
     for w in chain:
         p += LOW + (1 - 2 * LOW) * expit(w @ x.T)

@@ -1,4 +1,4 @@
-"""Small tables from scores and verdicts: what claims, findings and figures read."""
+"""Small tables from scores and verdicts, for claims, findings and figures."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from papers.jalko2017dpvi.checks import HALF, ORDERS
 from reports.config import READING_TITLES
 from reports.program import counts
 
-#: reading -> words.
+#: reading -> its name in tables.
 READINGS = {"published": "published", **{r: READING_TITLES[r] for r in ("authors", "corrected")}}
 METHODS = {"dpvi": "DPVI", "vi": "VI"}
 FIGURES = {
@@ -38,9 +38,13 @@ def build(scores: pd.DataFrame, checks: Path) -> dict[str, pd.DataFrame]:
 
 
 def accuracies(verdicts: pd.DataFrame) -> pd.DataFrame:
-    """Accuracy by cell and reading, ``published`` among the readings, numbers: table, dataset, method, reading, clip,
-    sigma, kappa, T, epsilon (as printed; of the fourth figure its moments accountant's, NaN without noise), accuracy,
-    se (of the mean; NaN if none), spread (sd of runs)."""
+    """Accuracy by published number and reading, with ``published`` among the readings.
+
+    Columns: table, dataset, method, reading, clip, sigma, kappa, T, epsilon, accuracy, se, spread.
+
+    * ``epsilon``: as printed. In the fourth figure it is that of the moments accountant. NaN without noise.
+    * ``se``: standard error of the mean, NaN if there is none. ``spread``: standard deviation of runs.
+    """
     rows = []
     for cell in verdicts.to_dict("records"):
         told = run.fields(cell["setting"])
@@ -64,10 +68,10 @@ def accuracies(verdicts: pd.DataFrame) -> pd.DataFrame:
 
 
 def ledger(scores: pd.DataFrame, reference: Path) -> pd.DataFrame:
-    """Budget by data set, noise, rate and reading: as printed, by the accountants or the bound of :mod:`.accounting`.
+    """Epsilon by data set, noise, rate and reading: as printed, and by accountants or :mod:`.accounting`.
 
-    One row of all clips: the clip does not enter. ``authors``: the ledger's own epsilon knows no sampling with
-    replacement; ``epsilon`` is the bound for it. ``corrected``: epsilon is the ledger's.
+    One row holds for all clipping norms, because epsilon does not depend on them. ``authors``: ``epsilon`` is the bound
+    for sampling with replacement, which the ledger does not know. ``corrected``: ``epsilon`` is the ledger's.
     """
     bounds = pd.read_csv(reference / "epsilons.csv", dtype={"sigma": str})
     bounds = bounds[bounds["rule"] == "replace-one, with replacement: bound"]

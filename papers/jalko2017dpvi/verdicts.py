@@ -1,11 +1,11 @@
-"""Verdicts on the 87 published cells by the suite's rule (``reports.verdict``), as their own multiplicity family.
+"""Verdicts on the 87 published numbers by the suite's rule (``reports.verdict``), as their own multiplicity family.
 
-The published metric is accuracy; it is judged as the error 1 - accuracy, which the rule knows (margin: 10 % of it).
-The published spread is sqrt(var / n) with ddof = 0, and enters as the rule turns a standard error into one. Ours: the
-repetitions, on the same split.
+The published metric is accuracy. It is judged as the error 1 - accuracy, which the rule knows (margin: 10 % of it). The
+published spread is sqrt(var / n) with ddof = 0. The rule converts it like a standard error. Ours are repetitions on the
+same split.
 
-For ten cells all single runs are published, and the verdict is based on them (``reports.evidence.all_runs``). p and
-word by mean and spread alone are in further columns.
+For ten numbers all single runs are published, and the verdict uses them (``reports.evidence.all_runs``). Further
+columns have p and verdict by mean and spread only.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ METRIC = "test_error"
 
 
 def published(folder: Path = HERE) -> pd.DataFrame:
-    """Numbers and annotations, strings, in the order of the numbers."""
+    """The published numbers with their annotations, as strings, in the order of the numbers."""
     both = pd.DataFrame(read(folder))
     if (both["n_runs"] != both["n_published"]).any():
         raise ValueError(f"{folder}: n_runs of published.csv and n_published of annotations.csv differ")
@@ -49,7 +49,7 @@ def single_runs(folder: Path = HERE) -> dict[tuple[str, str], np.ndarray]:
 
 
 def errors_of(row: dict) -> np.ndarray:
-    """Test errors of a cell's repetitions."""
+    """Test errors of the repetitions of a score row."""
     return 1 - np.array(row["runs"].split(), dtype=np.float64) / int(row["n_test"])
 
 
@@ -63,7 +63,7 @@ def judged(cell: dict, row: dict) -> Runs:
 
 
 def columns(cell: dict, row: dict, found: Verdict) -> dict:
-    """The columns of one cell that was run."""
+    """The columns of the verdict on one published number that was run."""
     runs = judged(cell, row)
     paper, ours = runs.published, np.asarray(runs.values)
     out = {
@@ -91,12 +91,12 @@ cases, runs = NUMBERS.cases, NUMBERS.runs
 
 
 def joint(verdicts: pd.DataFrame) -> pd.DataFrame:
-    """All private cells of a table and reading together.
+    """Joint test of all private numbers of a table and reading.
 
-    z = difference of means over our spread times sqrt(1/N + 1/n): under one distribution the sum of z^2 is nearly
-    chi-squared (each mean is one of at least five runs of light tails; the spread is known from 40, which makes 1.05 of
-    1). p: of that sum, upper tail. spread_ratio: published variance (N - 1) over ours, pooled; 1 under one
-    distribution.
+    z is the difference of means over our spread times sqrt(1/N + 1/n). If both come from one distribution, the sum of
+    z^2 is nearly chi-squared. Each mean is one of at least five runs with light tails. The spread is known from 40
+    runs, which makes 1.05 of 1. ``p`` is the upper tail of that sum. ``spread_ratio`` is the published variance over
+    ours, pooled with weights N - 1. It is 1 under one distribution.
     """
     rows = []
     told = verdicts[(verdicts["method"] == "dpvi") & verdicts["z"].notna()]

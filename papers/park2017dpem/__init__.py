@@ -12,13 +12,13 @@ PAPER = Paper(
     aliases=("mixture_of_gaussians",),
     figures=f"{HERE}.figures:build",
     extra=(
-        # declared against measured sensitivities on pairs of neighbours, and the epsilon of its noise
+        # declared and measured sensitivities on pairs of neighbours, and the epsilon of the noise
         Extra(("dpem_sensitivity.csv", "dpem_epsilon.csv"), f"{HERE}.sensitivity:tables", datasets=("life_science",)),
-        # a second derivation, and what each choice of a port would cost
+        # a second implementation, and the effect of each choice in which another could differ
         Extra(
             ("dpem_choices.csv",), f"{HERE}.choices:tables", experiment="dpem_life_science", datasets=("life_science",)
         ),
-        # EM without noise, step by step, and where the authors' tolerance stops it
+        # EM without noise, step by step, and the step at which the authors' tolerance stops it
         Extra(("em_steps.csv",), f"{HERE}.em_steps:tables", experiment="dpem_life_science", datasets=("life_science",)),
     ),
 )

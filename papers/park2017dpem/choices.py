@@ -1,13 +1,16 @@
-"""DP-EM on Life Science a second time, by code of its own, and what each choice that a port could get wrong would cost.
+"""A second, independent implementation of DP-EM on Life Science, and the effect of each of its choices.
 
     python -m workflow.extra park2017dpem dpem_choices.csv
 
 Nothing of ``methods.em`` is imported. Sensitivities, noise, composition, start, repairs and stopping are derived again
-from the authors' code; the test of this module compares them with the method's. One row per cell (noise, composition,
-epsilon) and choice: the mean test log-likelihood per row (nats) over 10 folds and :data:`REPEATS` seeds, its difference
-from the run with the authors' own choices on the same folds and random numbers, and the standard errors over the runs.
+from the authors' code. The test of this module compares them with the method's. The choices are those in which another
+implementation could differ.
 
-Rows are divided by the largest norm of a training row; the score is in the units of the data.
+There is one row per setting (noise, composition, epsilon) and choice. It has the mean test log-likelihood per row
+(nats) over 10 folds and :data:`REPEATS` seeds. It also has the difference from the run with the authors' own choices,
+on the same folds and random numbers, and the standard errors over the runs.
+
+Rows are divided by the largest norm of a training row. The score is in the units of the data.
 """
 
 from __future__ import annotations
@@ -23,10 +26,10 @@ from datasets.protocols import folds
 from workflow.extra import Request, text_of
 
 COMPONENTS, CHARGED_STEPS, DELTA, DELTA_OF_ONE = 3, 10, 1e-4, 1e-6
-#: normal-inverse-Wishart and Dirichlet prior of the authors' code: mean 0, kappa0, S0 = scale I, nu0 = d + 1,
-#: concentration.
+#: normal-inverse-Wishart and Dirichlet prior of the authors' code, with mean 0, kappa0, S0 = scale I, nu0 = d + 1 and
+#: this concentration.
 KAPPA0, PRIOR_SCALE, CONCENTRATION = 1.01, 0.1, 2.0
-#: the authors' code stops where log-likelihood + log prior change by less than this part.
+#: the authors' code stops if log-likelihood + log prior change by less than this fraction.
 TOLERANCE = 1e-4
 #: eps' of the moments accountant is one of the authors' 200 grid points.
 GRID = (0.001, 0.999, 200)
@@ -37,7 +40,7 @@ COLUMNS = ("cell", "heavy", "choice", "runs", "mean", "standard_error", "shift",
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of the experiment; ``heavy``: one of the six in which a port that is not at hand scores lower."""
+    """A setting of the experiment. ``heavy``: one of the six in which an unavailable port of the code scores lower."""
 
     noise: str  #: "GGG": Gaussian on weights, means, covariances; "LLG": Laplace on the first two
     composition: str
@@ -46,7 +49,7 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """As the settings of the experiment are written."""
+        """The setting as the experiment writes it."""
         consistent = self.composition == "consistent zcdp"
         return f"epsilon={self.epsilon:g};{self.noise};{'zcdp;consistent' if consistent else self.composition}"
 
@@ -73,11 +76,11 @@ class Choice:
     mean_norm: str = "L2"  #: norm of the sensitivity behind the Gaussian noise of a mean; "L1" is sqrt(d) times larger
     mean_factor: float = 1.0  #: times the Gaussian noise of a mean
     weight_factor: str = "root"  #: Gaussian noise of the weights has the sd sqrt(c2) s / eps', or "square": c2 s / eps'
-    mean_repair: str = "sphere"  #: a mean longer than 1: scaled to norm 1; "none"; each coordinate cut to [-1, 1]
-    weight_repair: str = "cut"  #: negative weights: set to 0; "absolute" values; projected to the "simplex"
+    mean_repair: str = "sphere"  #: a mean longer than 1 is scaled to norm 1; "none"; "coordinates" clipped to [-1, 1]
+    weight_repair: str = "cut"  #: negative weights are set to 0; "absolute" values; projected to the "simplex"
     weight_prior: bool = True  #: the noisy weights get the prior's counts once more
     floor: float = 1e-3  #: smallest eigenvalue of a covariance
-    symmetry: str = "mirrored"  #: upper triangle mirrored; or a full matrix "averaged" with its transpose
+    symmetry: str = "mirrored"  #: upper triangle mirrored, or a full matrix "averaged" with its transpose
     covariance_factor: float = 1.0  #: times the declared sensitivity of a covariance
     scatter: str = "own mean"  #: the covariance is taken about the component's mean, or about the "noisy mean"
     counts: str = "private"  #: the noise scales use the private counts, or n times the "noisy" weights
@@ -113,7 +116,10 @@ CHOICES = {
 
 # -------------------------------------------------------------------------------------------------------- composition
 def budget_of_one(cell: Cell) -> tuple[float, float]:
-    """(eps', sqrt(c2)) of each release: a Laplace scale is sensitivity / eps', a Gaussian sd sqrt(c2) times that."""
+    """(eps', sqrt(c2)) of each release.
+
+    A Laplace scale is sensitivity / eps', and a Gaussian sd sqrt(c2) times that.
+    """
     j, k, epsilon, gaussian_only = CHARGED_STEPS, COMPONENTS, cell.epsilon, cell.noise == "GGG"
     releases = j * (2 * k + 1)
     towards_delta = j * (k + 1) if gaussian_only else j * k  # the authors' count of Gaussian releases
@@ -160,7 +166,11 @@ def budget_of_one(cell: Cell) -> tuple[float, float]:
 # ---------------------------------------------------------------------------------------------------------- one M-step
 @dataclass(frozen=True)
 class Statistics:
-    """Weights (K,), means (K, d), covariances (K, d, d) before noise; counts (K,); scatter about 0 for a new centre."""
+    """Statistics of an M-step before noise, for K components.
+
+    They are weights (K,), means (K, d), covariances (K, d, d), counts (K,), and scatter about 0 for use with a new
+    centre.
+    """
 
     weights: np.ndarray
     means: np.ndarray
@@ -169,7 +179,7 @@ class Statistics:
 
 
 def features(x: np.ndarray) -> np.ndarray:
-    """1, x and the upper triangle of x x' of each row: log-densities and moments are products with it."""
+    """1, x and the upper triangle of x x' of each row. Log-densities and moments are products with these features."""
     a, b = np.triu_indices(x.shape[1])
     return np.column_stack([np.ones(len(x)), x, x[:, a] * x[:, b]])
 
@@ -197,7 +207,7 @@ def e_step(f: np.ndarray, d: int, weights, means, covariances) -> tuple[np.ndarr
 
 
 def statistics(f: np.ndarray, d: int, g: np.ndarray, centre: np.ndarray | None = None) -> Statistics:
-    """The mode given responsibilities g (n, K); ``centre`` (K, d): what scatters are taken about, None: the means."""
+    """The posterior mode given responsibilities g (n, K). ``centre`` (K, d): of the scatters, else the means."""
     a, b = np.triu_indices(d)
     moments = f.T @ g
     weight, sums = moments[0], moments[1 : d + 1].T
@@ -227,7 +237,7 @@ def noise_scales(cell: Cell, counts: np.ndarray, n: int, d: int, choice: Choice 
 
 
 def repaired_mean(mean: np.ndarray, choice: Choice = PROGRAM) -> np.ndarray:
-    """A noisy mean brought back to where rows can be."""
+    """A noisy mean moved back to the ball or cube that contains the rows, or unchanged, by the choice."""
     if choice.mean_repair == "coordinates":
         return np.clip(mean, -1, 1)
     length = np.linalg.norm(mean)
@@ -235,13 +245,13 @@ def repaired_mean(mean: np.ndarray, choice: Choice = PROGRAM) -> np.ndarray:
 
 
 def repaired_covariance(noisy: np.ndarray, choice: Choice = PROGRAM) -> np.ndarray:
-    """Eigenvalues below the floor are set to it."""
+    """A noisy covariance with eigenvalues below the lower limit set to it."""
     values, vectors = np.linalg.eigh(noisy)
     return vectors @ np.diag(np.where(values < choice.floor, choice.floor, values)) @ vectors.T
 
 
 def repaired_weights(noisy: np.ndarray, n: int, choice: Choice = PROGRAM) -> np.ndarray:
-    """Noisy weights brought back to the simplex."""
+    """Noisy weights moved back to the simplex."""
     if choice.weight_repair == "simplex":
         ordered = np.sort(noisy)[::-1]
         over = (np.cumsum(ordered) - 1) / np.arange(1, len(noisy) + 1)
@@ -255,7 +265,7 @@ def repaired_weights(noisy: np.ndarray, n: int, choice: Choice = PROGRAM) -> np.
 
 
 def log_prior(weights, means, covariances) -> float:
-    """Normal-inverse-Wishart log-density of all components and Dirichlet of the weights, up to its constant, nats."""
+    """Log-density (nats) of the prior: normal-inverse-Wishart, and Dirichlet of the weights up to its constant."""
     d = means.shape[1]
     nu = d + 1
     constant = nu * d / 2 * math.log(PRIOR_SCALE / 2) - float(multigammaln(nu / 2, d))
@@ -278,7 +288,7 @@ def start(d: int, rng: np.random.Generator, scale: float) -> np.ndarray:
 
 
 def run(f: np.ndarray, d: int, norm: float, cell: Cell, choice: Choice, rng: np.random.Generator):
-    """Weights, means, covariances of one fit to rows with features ``f``, which were divided by ``norm``."""
+    """Weights, means and covariances of one fit to rows with features ``f``, which were divided by ``norm``."""
     n, k = len(f), COMPONENTS
     draw = rng.laplace if cell.noise == "LLG" else rng.normal
     current = (
@@ -322,7 +332,7 @@ def score(test: np.ndarray, d: int, norm: float, parameters, choice: Choice) -> 
 
 
 def scores_of(x: np.ndarray, fold: int, cells=CELLS, choices=CHOICES, repeats: int = REPEATS) -> Scores:
-    """Scores of one fold: cell's name, choice -> a number per repeat; x (n, d) in original units."""
+    """Scores of one fold, by setting's name and choice, with one number per repeat. x (n, d) is in original units."""
     d = x.shape[1]
     train, test = folds.split("life_science", "folds", len(x), fold)
     norm = float(np.linalg.norm(x[train], axis=1).max())
@@ -345,7 +355,7 @@ def joined(parts: list[Scores]) -> Scores:
 
 
 def rows(found: Scores, cells=CELLS) -> list[dict]:
-    """One row per cell and choice. The standard errors are over the runs."""
+    """One row per setting and choice. The standard errors are over the runs."""
     out = []
     for cell in cells:
         base = np.array(found[cell.name, "as the program"])

@@ -1,11 +1,10 @@
-"""The change of EM without noise in each M-step of DP-EM's experiment, and where the authors' tolerance stops it.
+"""The change of EM without noise in each M-step of DP-EM's experiment, and where the authors' tolerance stops.
 
     python -m workflow.extra park2017dpem em_steps.csv
 
 There is one row per fold and M-step of the run without a tolerance. It has the log-likelihood + log prior of the
-parameters at the start of the step (nats, all training rows), and its change as a share of itself, as in
-``methods.em._em.iterate``. It also says whether the authors' tolerance stops after that step: "yes", "no", or "gone"
-for a step that is never made.
+parameters at the start of the step (nats, all training rows), and its relative change as in ``methods.em._em.iterate``.
+It also says whether the authors' tolerance stops after that step: "yes", "no", or "gone" for a step that is never made.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from reports.tables import method_title
 
 
 def build(run: Run) -> list[Figure]:
-    """The figure of this paper's experiment, where it has a score."""
+    """The figure of this paper's experiment, if it has a score."""
     drawn = life_science(run.figures, run.config, run.scores)
     return [] if drawn is None else [drawn]
 
@@ -38,7 +38,8 @@ def life_science(folder: Path, config: dict[str, Any], scores: pd.DataFrame) -> 
             continue
         label = method_title(method) if method != "dp_em_authors" else ", ".join(rest)
         series.setdefault(label, []).append((float(first.removeprefix("epsilon=")), values))
-    # A way of composing is a setting of one method: one look in both panels, the joint release has its own method's.
+    # A way of composing is a setting of one method, so it has one look in both panels. The joint release is a method of
+    # its own and has that method's look.
     ways = [w for w in dict.fromkeys(k.partition(", ")[2] for k in series) if w]
     joint, plain_em = palette.look("dp_em_corrected"), palette.look("em")
     rows = []

@@ -1,13 +1,20 @@
-"""DP-EM's declared sensitivities against neighbours, and what its releases cost if the covariance's were right.
+"""DP-EM's declared sensitivities compared with changes between neighbours, and the epsilon of its noise.
 
     python -m workflow.extra park2017dpem dpem_sensitivity.csv
 
-``dpem_sensitivity.csv``: change of every statistic of one M-step between two neighbours (one row replaced), given equal
-earlier outputs, over the change that the authors' code declares; above 1 its noise is too small for what it charges.
-``dpem_epsilon.csv``: the epsilon of the authors' noise at its claimed epsilon, by this suite's accountants, in three
-steps: as declared; with the 11 M-steps that run instead of the 10 that are charged; with the covariance's worst case, 4
-times the declared sensitivity, too. Each supposes that rows have norm at most 1 without looking at them and that the
-counts behind the noise scales are public: neither is so, which is why the ledger of ``dp_em_authors`` says infinity.
+``dpem_sensitivity.csv`` has the change of every statistic of one M-step between two neighbours, which differ in one
+replaced row, given equal earlier outputs. It is divided by the change that the authors' code declares. Above 1, the
+noise is too small for the charged epsilon.
+
+``dpem_epsilon.csv`` has the epsilon of the authors' noise at its claimed epsilon, by this suite's accountants, in three
+steps:
+
+1. As declared.
+2. With the 11 M-steps that run instead of the 10 that are charged.
+3. Also with the worst case of the covariance, 4 times the declared sensitivity.
+
+Each step assumes that rows have norm at most 1 independently of the data, and that the counts behind the noise scales
+are public. Neither is true, so the ledger of ``dp_em_authors`` has an infinite epsilon.
 """
 
 from __future__ import annotations
@@ -30,7 +37,7 @@ COVARIANCE_FACTOR = 4.0
 
 
 def worst_cases() -> list[dict]:
-    """One component, n - 1 rows at a point and one moved to the opposite one (``dp_em.worst_case``), d = 10."""
+    """Changes for one component, n - 1 rows at a point and one at the opposite point (``dp_em.worst_case``), d = 10."""
     rows = []
     for n in (20, 100, 1000, 10_000):
         x, neighbour = dp_em.worst_case(n, 10)
@@ -40,10 +47,10 @@ def worst_cases() -> list[dict]:
 
 
 def on_data(x: np.ndarray, seed: int = 0) -> list[dict]:
-    """Neighbours of a real table along a run of EM without noise; x (n, d), original units.
+    """Changes for neighbours of a real table along a run of EM without noise. x (n, d) is in original units.
 
-    The replaced row is one of the largest component's: put at the opposite point, at zero, or at the end of an axis.
-    "longest row": that of largest norm is replaced by zeros, and the authors' rescaling by the largest norm then
+    The replaced row is one of the largest component's. It is put at the opposite point, at zero, or at the end of an
+    axis. "longest row": the row of largest norm is replaced by zeros. The authors' rescaling by the largest norm then
     moves every row.
     """
     norms = np.linalg.norm(x, axis=1)
@@ -81,7 +88,7 @@ def _rows(case: str, x: np.ndarray, neighbour: np.ndarray, parameters: MixturePa
 
 
 def epsilons() -> list[dict]:
-    """Epsilon of the authors' noise under three readings; delta is the authors' total."""
+    """Epsilon of the authors' noise in the three steps. delta is the authors' total."""
     rows = []
     for release in dp_em.RELEASES:
         for composition in dp_em.COMPOSITIONS:

@@ -1,10 +1,9 @@
-"""Räisä (2021), Differentially private MCMC (thesis): 592 box plots of penalty and Hamiltonian chains on seven
-models.
+"""Räisä (2021), Differentially private MCMC (thesis): 592 box plots of penalty and Hamiltonian chains on seven models.
 
-``boxes.csv``: the box plots of the figures (MMD, acceptance rate, share of clipped log-likelihood ratios), read from
-their vector files to 1e-5; five numbers and the count of outliers of 20 chains each. ``published.csv``: the same with
-the suite's keys and names of methods. Algorithms, settings and streams are those of the thesis' repository
-(oraisa/masters-thesis, MIT).
+``boxes.csv`` has the box plots of the figures: MMD, acceptance rate, and share of clipped log-likelihood ratios. They
+are read from the vector files to 1e-5, as five numbers and the count of outliers of 20 chains each. ``published.csv``
+has the same with the suite's keys and names of methods. Algorithms, settings and random streams are those of the
+thesis' repository (oraisa/masters-thesis, MIT).
 """
 
 from pathlib import Path
@@ -15,7 +14,7 @@ from workflow.papers import Paper, Program
 
 _SETTINGS = yaml.safe_load((Path(__file__).parent / "program.yaml").read_text(encoding="utf-8"))["settings"]
 
-#: names of the score files, MODEL.METHOD; the long chains last.
+#: names of the score files, MODEL.METHOD, with the long chains last.
 SCORES = tuple(f"{model}.{method}" for method, models in _SETTINGS.items() for model in models)
 
 PAPER = Paper(
@@ -23,11 +22,11 @@ PAPER = Paper(
     title="Räisä 2021 (thesis)",
     sources={"raisa2021thesis": "Räisä 2021 (thesis)"},
     family=592,
-    program=Program.of(
+    program=Program(
         __name__,
         scores=SCORES,
         checks=("exact", "starts", "calibration", "rates"),
-        # all boxes of a cheap model of each method
+        # all box plots of one fast model per method
         samples={
             "*-correlated_gauss_2d-dp_penalty-*": 6.0,
             "*-flat_banana_2d-dp_hmc-*": 20.0,
@@ -36,6 +35,5 @@ PAPER = Paper(
         measures={"{metric}": "median", "mean of {metric}": "mean", "epsilon": "ledger_epsilon"},
         judged="The numbers are medians of box plots of 20 chains. They are judged by ranks from medians, quartiles "
         "and whiskers",
-        finding="raisa2021-boxes",
     ),
 )

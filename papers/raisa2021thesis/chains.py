@@ -1,18 +1,20 @@
-"""DP Penalty, with one-component updates and guided walk too, and DP HMC as the source runs them, many chains at once.
+"""DP Penalty and DP HMC as in the authors' code, many chains at once.
 
-One step, proposal theta' at distance d = |theta' - theta|. Each row's log-likelihood ratio is cut to [-b d, b d], so
-that replacing a row moves their sum by c = 2 b d at most. Released is the sum over c with noise N(0, tau^2 n), of
-sensitivity 1. With T the temper and S = T c tau sqrt(n) the proposal is accepted where (Ceperley & Dewing 1999)
+DP Penalty also has variants that update one component, and a guided walk.
+
+A step proposes theta' at distance d = |theta' - theta|. Each row's log-likelihood ratio is clipped to [-b d, b d]. So
+replacing one row moves their sum by at most c = 2 b d. The sum over c, which has sensitivity 1, is released with noise
+N(0, tau^2 n). Let T be the temper and S = T c tau sqrt(n). The proposal is accepted if (Ceperley & Dewing 1999)
 
     ln U < T c release + log prior ratio (+ kinetic) - S^2 / 2.
 
-DP HMC makes its proposals by leapfrog steps with sums of gradients, each row's cut to norm b_g (sensitivity 2 b_g),
-with noise of deviation 2 b_g tau_g sqrt(n): L + 1 fresh releases an iteration.
+DP HMC makes its proposals by leapfrog steps. They use sums of gradients, each row's clipped to norm b_g, so the
+sensitivity is 2 b_g. The noise has standard deviation 2 b_g tau_g sqrt(n). An iteration has L + 1 new releases.
 
-Only rows of large G can be cut (:mod:`.models`), and G stands by falling norm: what is summed is closed form, less the
-excess of the first rows. All functions read the data through these sums alone, and use them only after their release
-(:class:`Releases`). The share of rows that were cut is read from the rows and is no release: it is for the box plots of
-the source, and must not leave a private fit.
+Only rows with a large norm of G can be clipped (:mod:`.models`), and G is sorted by falling norm. So each sum is a
+closed form plus a correction over the first rows. All functions read the data only through these sums, and use them
+only after their release (:class:`Releases`). The share of clipped rows is read from the rows and is not a release. It
+is for the box plots of the source, and must not leave a private fit.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ _BLOCK = 256
 class Setting:
     """The settings of one method on one model.
 
-    These are tau, the proposal's standard deviation ``width`` (a number or (d,)), and b. ``guided``: one coordinate per
+    They are tau, the proposal's standard deviation ``width`` (a number or (d,)), and b. ``guided``: one coordinate per
     step. DP HMC also has ``leapfrog`` L, step size ``eta``, tau_g and b_g.
     """
 
@@ -48,14 +50,18 @@ class Setting:
 
     @property
     def gradients(self) -> int:
-        """Releases of gradients an iteration."""
+        """Number of releases of gradients per iteration."""
         return self.leapfrog + 1 if self.leapfrog else 0
 
 
 @dataclass(frozen=True)
 class Chains:
-    """``theta`` (R, K + 1, d), the start first; ``accepted`` (R, K); ``clipped`` (R, K), share of rows that were
-    cut."""
+    """R chains of K iterations.
+
+    * ``theta``: (R, K + 1, d), the start first.
+    * ``accepted``: (R, K).
+    * ``clipped``: (R, K), share of rows that were clipped.
+    """
 
     theta: np.ndarray
     accepted: np.ndarray
@@ -64,21 +70,24 @@ class Chains:
 
 @dataclass(frozen=True)
 class Releases:
-    """The functions that add noise: ``ratio`` (step, sums over c (R,)), ``gradient`` (step, leapfrog step, sums)."""
+    """The functions that add noise to sums.
+
+    They are ``ratio`` (step, sums over c (R,)), and ``gradient`` (step, leapfrog step, sums).
+    """
 
     ratio: Callable[[int, np.ndarray], np.ndarray]
     gradient: Callable[[int, int, np.ndarray], np.ndarray] | None = None
 
 
 def noisy(ratios: np.ndarray, gradients: np.ndarray | None = None) -> Releases:
-    """Noise that was drawn before: ``ratios`` (R, K), ``gradients`` (R, K, L + 1, d)."""
+    """Releases with noise that was drawn in advance: ``ratios`` (R, K), ``gradients`` (R, K, L + 1, d)."""
     added = None if gradients is None else lambda t, i, value: value + gradients[:, t, i]
     return Releases(lambda t, value: value + ratios[:, t], added)
 
 
 @njit(cache=True, error_model="numpy", fastmath=True, nogil=True)
 def _ratio_excess(g, first, w, c, cut):  # pragma: no cover (compiled)
-    """For each chain: sum over rows below ``first`` of clip(r) - r, and how many are cut; r = w.G + c."""
+    """For each chain: sum over rows below ``first`` of clip(r) - r, with r = w.G + c, and how many are clipped."""
     chains, d = w.shape
     excess, count, r = np.zeros(chains), np.zeros(chains), np.empty(_BLOCK)
     for start in range(0, first.max(), _BLOCK):
@@ -106,7 +115,8 @@ def _ratio_excess(g, first, w, c, cut):  # pragma: no cover (compiled)
 def _gradient_excess(g, first, v, bend, cut):  # pragma: no cover (compiled)
     """For each chain: sum over rows below ``first`` of (factor - 1) (G + v), factor = min(1, cut / |K (G + v)|).
 
-    1 / |.| in single precision, then one step of Newton: as exact as in double precision, at half the time.
+    1 / |.| is computed in single precision, followed by one Newton step. That is as exact as double precision, in half
+    the time.
     """
     chains, d = v.shape
     excess, q, f = np.zeros((chains, d)), np.empty(_BLOCK), np.empty(_BLOCK)
@@ -142,8 +152,12 @@ def _first(norms: np.ndarray, least: np.ndarray) -> np.ndarray:
 
 
 def ratio_sums(p: Problem, theta, other, cut) -> tuple[np.ndarray, np.ndarray]:
-    """(R,), (R,): sum of the rows' log-likelihood ratios of ``other`` to ``theta``, each cut to +-``cut``, and how many
-    were cut."""
+    """Sum of the rows' clipped log-likelihood ratios of ``other`` to ``theta``, and how many were clipped.
+
+    Each ratio is clipped to +-``cut``.
+
+    Both have shape (R,).
+    """
     a, b = p.phi(theta), p.phi(other)
     w = b - a
     c = ((p.mean - (a + b) / 2) @ p.precision * w).sum(axis=1)
@@ -153,7 +167,7 @@ def ratio_sums(p: Problem, theta, other, cut) -> tuple[np.ndarray, np.ndarray]:
 
 
 def gradient_sums(p: Problem, theta, cut: float) -> np.ndarray:
-    """(R, d): sum of the rows' gradients of the log-likelihood in theta, each cut to norm ``cut``."""
+    """Sum (R, d) of the rows' gradients of the log-likelihood in theta, each clipped to norm ``cut``."""
     v = (p.mean - p.phi(theta)) @ p.precision
     bend = 2 * p.model.curve * theta[:, 0]
     stretch = (np.abs(bend) + np.sqrt(bend**2 + 4)) / 2  # spectral norm of K
@@ -162,14 +176,13 @@ def gradient_sums(p: Problem, theta, cut: float) -> np.ndarray:
 
 
 def _bent(e: np.ndarray, bend: np.ndarray) -> np.ndarray:
-    """K e."""
     out = e.copy()
     out[:, 0] += bend * e[:, 1]
     return out
 
 
 def _test(p: Problem, s: Setting, theta, other, kinetic, release, log_u):
-    """(accepted (R,), share of rows cut (R,)) of one step; ``release`` (R,) adds noise of deviation tau sqrt(n)."""
+    """(accepted (R,), share of rows clipped (R,)) of one step. ``release`` adds noise of sd tau sqrt(n)."""
     distance = np.linalg.norm(other - theta, axis=1)
     total, cut = ratio_sums(p, theta, other, s.bound * distance)
     c = 2 * s.bound * distance
@@ -181,7 +194,10 @@ def _test(p: Problem, s: Setting, theta, other, kinetic, release, log_u):
 
 
 def penalty(p: Problem, s: Setting, starts, steps: int, releases: Releases, rng: np.random.Generator) -> Chains:
-    """``steps`` iterations of R chains from ``starts`` (R, d). ``rng`` draws proposals and U, which read no row."""
+    """``steps`` iterations of DP Penalty in R chains from ``starts`` (R, d).
+
+    ``rng`` draws the proposals and U, which depend on no row.
+    """
     count, d = starts.shape
     theta, out, chain = starts.copy(), _empty(starts, steps), np.arange(count)
     direction = rng.choice([-1.0, 1.0], (count, d))
@@ -201,7 +217,10 @@ def penalty(p: Problem, s: Setting, starts, steps: int, releases: Releases, rng:
 
 
 def hmc(p: Problem, s: Setting, starts, steps: int, releases: Releases, rng: np.random.Generator) -> Chains:
-    """As :func:`penalty`, with releases of gradients too. Raises ValueError if there are none."""
+    """``steps`` iterations of DP HMC in R chains from ``starts`` (R, d).
+
+    Raises ValueError if ``releases`` has no releases of gradients.
+    """
     if releases.gradient is None:
         raise ValueError("DP HMC releases gradients; give what adds their noise")
     release_gradient, count = releases.gradient, len(starts)

@@ -1,4 +1,4 @@
-"""Small tables that findings rest on."""
+"""Further small tables for the findings, one function per table."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from reports.verdict import ANY_FALSE
 
 
 def exact(mirror: str | None = None) -> pd.DataFrame:
-    """MMD of exact posterior draws, the floor of every box: published (median of 10 samples), of the same ten samples
-    here, and of 40 others; "stored": with the width of the repository's stored program, the norm of all differences
-    of 50 pairs.
+    """MMD between exact posterior draws, the value that a perfect chain would have in every box plot.
+
+    Columns: ``published`` (median of 10 samples), ``ours`` (of the same ten samples), and quantiles of 40 others.
+    ``stored``: with the kernel width of the repository's stored code, the norm of all differences of 50 pairs.
     """
     boxes, rows = run.published(), []
     for name, model in MODELS.items():
@@ -40,14 +41,14 @@ def _stored_width(a: np.ndarray, b: np.ndarray, rng: np.random.Generator) -> flo
     return float(np.linalg.norm(a[rng.integers(len(a), size=50)] - b[rng.integers(len(b), size=50)]))
 
 
-#: share of mu^2 that the paid start takes, and the public ball that rows are cut to for it.
+#: share of mu^2 charged for the privately estimated start, and radius of the public ball to which it clips the rows.
 SHARE, RADIUS = 0.1, 30.0
 
 
 def paid_start(p: Problem, mu: float, budget: Budget) -> np.ndarray:
-    """(d,): the noisy mean of the rows, cut to norm ``RADIUS``, as phi; costs ``SHARE`` of mu^2.
+    """A privately estimated start (d,): the noisy mean of the rows, clipped to norm ``RADIUS``, taken as phi.
 
-    Replacing a row moves the mean by 2 RADIUS / n at most.
+    It costs ``SHARE`` of mu^2. Replacing one row moves the mean by at most 2 RADIUS / n.
     """
     x = np.linalg.solve(p.precision, p.g).T + p.mean
     x *= np.minimum(1, RADIUS / np.linalg.norm(x, axis=1))[:, None]
@@ -60,9 +61,11 @@ def paid_start(p: Problem, mu: float, budget: Budget) -> np.ndarray:
 
 
 def starts(mirror: str | None = None) -> pd.DataFrame:
-    """MMD of chains on one model by where they start: as published (truth + posterior deviation), ten posterior
-    deviations off in each coordinate, at the mean of the prior, and at a start that is estimated from the same
-    budget."""
+    """MMD of chains on one model, by their start.
+
+    The starts are the published ones (truth + posterior deviation), ten posterior deviations off in each coordinate,
+    the mean of the prior, and a start estimated privately from the same budget.
+    """
     told = run.config()["starts"]
     name = told["model"]
     p, rows = models.problem(name), []
@@ -88,7 +91,7 @@ def starts(mirror: str | None = None) -> pd.DataFrame:
 
 
 def _paid(p: Problem, setting: Setting, epsilon: float, count: int, rng: np.random.Generator):
-    """Chains from starts of their own, each within one budget together with its start."""
+    """Chains from privately estimated starts. Each chain and its start share one budget."""
     mu = run.mu_of(setting, p.model.rows, run.iterations(setting, p.model, epsilon))
 
     def start(budget: Budget) -> np.ndarray:
@@ -97,7 +100,7 @@ def _paid(p: Problem, setting: Setting, epsilon: float, count: int, rng: np.rand
     return run.run_chains(p, setting, epsilon, count, rng, start, share=1 - SHARE)
 
 
-#: rng, shape of the runs (..., 20), starts (..., 20) -> runs: laws of which both sides are drawn.
+#: distributions of both sides, as (rng, shape of the runs (..., 20), starts (..., 20)) -> runs.
 LAWS = {
     "normal": lambda rng, shape, at: 0.3 + 0.05 * rng.standard_normal(shape),
     "normal, starts shared": lambda rng, shape, at: 0.3 + 0.04 * at + 0.03 * rng.standard_normal(shape),
@@ -106,14 +109,14 @@ LAWS = {
     "share of 56": lambda rng, shape, at: rng.binomial(56, 0.36, size=shape) / 56,
     "share of 15": lambda rng, shape, at: rng.binomial(15, 0.7, size=shape) / 15,
 }
-#: shifts of a normal law, in its deviations, of which the power is measured.
+#: shifts of a normal distribution in standard deviations, at which the power is measured.
 SHIFTS = (1.0, 2.0, 3.0)
-#: values of p that are calibrated.
+#: p values for which the calibration is made.
 CALIBRATED = (*(k / 1000 for k in range(1, 10)), *(k / 100 for k in range(1, 31)))
 
 
 def bounds_of(rng: np.random.Generator, law: str, shift: float, repeats: int) -> np.ndarray:
-    """The bound on p for pairs of a box and reruns from one distribution, ours shifted by ``shift``: (repeats,)."""
+    """Bounds (repeats,) on p for pairs of a box plot and reruns from one distribution, ours shifted by ``shift``."""
     at = rng.standard_normal((repeats, verdicts.N))
     theirs, ours = (LAWS[law](rng, at.shape, at) for _ in range(2))
     above, below = p_box(ours + shift, box_plot(theirs, verdicts.UNIT))
@@ -121,11 +124,11 @@ def bounds_of(rng: np.random.Generator, law: str, shift: float, repeats: int) ->
 
 
 def calibration(mirror: str | None = None) -> pd.DataFrame:
-    """The calibration of the bound of a box: each p with its largest bound.
+    """The calibration of a box plot's bound: each p with its largest bound.
 
-    For boxes and reruns from the same distribution, a share of at most p has a bound that is no larger, for every
-    distribution in ``LAWS``. ``law`` is the distribution that decides. ``rate_bound`` is the share of its boxes whose
-    bound is at most p, which is the rate without calibration.
+    For box plots and reruns from the same distribution, a share of at most p has a bound that is no larger. This holds
+    for every distribution in ``LAWS``. ``law`` is the distribution that decides. ``rate_bound`` is the share of its box
+    plots whose bound is at most p, which is the rate without calibration.
     """
     repeats, rows = run.config()["check_repeats"]["calibration"], []
     found = {law: np.sort(bounds_of(run.generator("calibration", law), law, 0.0, repeats)) for law in LAWS}
@@ -138,15 +141,15 @@ def calibration(mirror: str | None = None) -> pd.DataFrame:
 
 
 def _between(bounds: np.ndarray, first: float) -> float:
-    """Halfway from the value below ``first``, the least that too many boxes reach, to ``first`` itself; 0: none."""
+    """The midpoint of ``first`` and the next smaller value in ``bounds``, or 0 if there is none."""
     at = int(np.searchsorted(bounds, first))
     return float(0.5 * (bounds[at - 1] + first)) if at else 0.0
 
 
 def rates(mirror: str | None = None) -> pd.DataFrame:
-    """The rates of rejection of a box's rank test, for one distribution (false alarms) and shifted normal ones (power).
+    """Rates of rejection of a box plot's rank test: false alarms, and power for shifted normal distributions.
 
-    The calibration is made again as in ``calibration``, and these boxes are others.
+    The calibration is made again as in ``calibration``. These box plots are drawn independently of it.
     """
     repeats, family = run.config()["check_repeats"]["rates"], PAPER.family
     pairs = list(calibration(mirror)[["p", "bound"]].itertuples(index=False))

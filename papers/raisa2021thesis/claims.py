@@ -1,7 +1,7 @@
-"""Claims of the figures, tested on our chains. The final text of the thesis was not at hand.
+"""Claims of the figures, tested on our chains. The final text of the thesis was not available.
 
-Differences are of medians over 20 chains with the standard error of ``tables.medians``. Methods share data and starts,
-so the errors are rather too large than too small. Judged by :func:`reports.claims.judging.judge`.
+Differences are of medians over 20 chains, with the standard error of ``tables.medians``. Methods share data and starts,
+so the errors are more likely too large than too small. :func:`reports.claims.judging.judge` judges them.
 """
 
 from __future__ import annotations
@@ -17,15 +17,17 @@ from reports.claims.judging import Absent, Comparison, about, judge
 from reports.claims.record import ABOVE, ROUNDING, WITHIN, Outcome
 
 HMC, PENALTY, GUIDED = "dp_hmc", "dp_penalty", "dp_penalty_ocu_gwmh"
-#: budgets of a figure.
+#: number of epsilons in a figure.
 EPSILONS = 6
 KEYS = ["dataset", "epsilon", "method_rival"]
 
 
 @dataclass(frozen=True)
 class Claim:
-    """``better`` has a lower median MMD than each of ``rivals`` on each of ``models`` at every epsilon, or in
-    ``at_least`` of these boxes."""
+    """A claim that ``better`` has a lower median MMD than each of ``rivals`` on each of ``models``.
+
+    It is claimed at every epsilon, or in at least ``at_least`` of these box plots.
+    """
 
     id: str
     place: str
@@ -54,7 +56,7 @@ def outcome(claim: Claim, medians: pd.DataFrame) -> Outcome:
 
 
 def _pairs(claim: Claim, medians: pd.DataFrame, reading: str) -> pd.DataFrame:
-    """Median MMD of each rival less that of the better method, with its error, by ``KEYS``."""
+    """Median MMD of each rival minus that of the better method, with its error, by ``KEYS``."""
     own = medians[
         (medians["reading"] == reading) & (medians["metric"] == "mmd") & medians["dataset"].isin(claim.models)
     ]
@@ -88,7 +90,7 @@ CLAIMS = (
 
 
 def build(medians: pd.DataFrame, ledger: pd.DataFrame) -> pd.DataFrame:
-    """One row per claim. ``ledger``: of ``tables.ledger``; each chain claims the epsilon of its box."""
+    """One row per claim. ``ledger``: of ``tables.ledger``. Each chain claims the epsilon of its box plot."""
     within = (ledger["ledger_epsilon"].astype(float) <= ledger["epsilon"].astype(float) * (1 + ROUNDING)).all()
     privacy = {"authors": (WITHIN, "") if within else (ABOVE, "epsilon above the claim by the ledger")}
     return pd.DataFrame([own_row(c, {"authors": outcome(c, medians)}, privacy) for c in CLAIMS])

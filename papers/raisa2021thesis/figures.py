@@ -1,4 +1,4 @@
-"""Figures: MMD by epsilon, the published box beside ours, a panel a model and method; and what the start decides."""
+"""Figures: MMD by epsilon, with published and our box plots for each model and method, and the effect of the start."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STARTS = {"published": "-", "paid for": "-", "ten deviations off": "--", "mean o
 
 
 def boxes(medians: pd.DataFrame, metric: str, stem: Path, exact: pd.DataFrame | None = None) -> Figure:
-    """Medians and quartiles of all boxes of one metric that were run."""
+    """Medians and quartiles of all box plots of one metric that were run."""
     own = medians[medians["metric"] == metric]
     ran = own.loc[own["reading"] == "authors", ["dataset", "method"]].drop_duplicates()
     own = own.merge(ran, on=["dataset", "method"])
@@ -53,7 +53,7 @@ def boxes(medians: pd.DataFrame, metric: str, stem: Path, exact: pd.DataFrame | 
 
 
 def starts(found: pd.DataFrame, stem: Path) -> Figure:
-    """MMD by epsilon for chains that start elsewhere."""
+    """MMD by epsilon for chains with other starts."""
     methods = list(found["method"].unique())
     with style.canvas(1, len(methods), panel=3.0) as (figure, axes):
         for ax, method in zip(axes[0], methods, strict=True):

@@ -19,7 +19,7 @@ from papers.raisa2021thesis.models import Model
 from privacy.budget import Budget, BudgetSpec
 from privacy.ledger import Relation
 
-#: rows; iterations at most, and at most in the checks that make many chains
+#: number of rows; largest number of iterations, and the largest in checks that make many chains
 ROWS, STEPS, SHORT = 12, 1000, 8
 MODEL = Model(2, ROWS, curve=1.0)
 SETTINGS = {
@@ -27,12 +27,12 @@ SETTINGS = {
     "DP Penalty OCU+GWMH": Setting(tau=1.0, width=0.3, bound=0.5, guided=True),
     "DP HMC": Setting(tau=1.0, bound=0.5, leapfrog=3, eta=0.05, tau_gradient=1.0, bound_gradient=0.5),
 }
-#: pays for PEN iterations of DP Penalty, and for HMC of DP HMC
+#: budget of the audited chains
 SPEC = BudgetSpec(epsilon=12.0, delta=MODEL.delta)
 
 
 def task() -> Task:
-    """Rows of the banana."""
+    """A task with the rows of the banana model."""
     rng = np.random.default_rng(0)
     x = models.truth(2) + rng.standard_normal((ROWS, 2)) / np.sqrt(np.diag(models.precision_of(MODEL)))
     return Task("toy", None, x, None, PublicKnowledge(ROWS, (None, None)))  # type: ignore[arg-type]

@@ -1,8 +1,11 @@
 """The seven models of the source, its data, its exact draws and its starting values.
 
-All are one form. With phi(theta) = (theta_1, theta_2 + a theta_1^2, theta_3, ..) a row is x ~ N(phi, Lambda^-1) and the
-prior phi ~ N(0, I / tau_0), whose change of variables has determinant 1. So the posterior of phi, tempered by T, is
-normal, and a row enters only through G = Lambda (x - mean of x):
+All models have one form. With phi(theta) = (theta_1, theta_2 + a theta_1^2, theta_3, ..), rows and prior are
+
+    x ~ N(phi, Lambda^-1),  phi ~ N(0, I / tau_0).
+
+The change of variables from theta to phi has determinant 1. So the posterior of phi, tempered by T, is normal. A row
+enters only through G = Lambda (x - mean of x):
 
     log-likelihood ratio    r_i = w.G_i + w.Lambda (mean - (phi + phi')/2),    w = phi' - phi
     gradient in theta       g_i = K (G_i + Lambda (mean - phi)),    K = I + 2 a theta_1 E_12.
@@ -17,19 +20,22 @@ import numpy as np
 
 from papers.raisa2021thesis import streams
 
-#: seeds of the source: data and exact draws of the bananas and of the correlated normal distribution, first start,
-#: control.
+#: seeds of the source: data and exact draws of the bananas and of the correlated normal distribution, first start, and
+#: the exact samples that are compared with the exact draws.
 BANANA, GAUSS, START, CONTROL = (43247, 56437), (46283648, 8646546), 4236482, 4623878
-#: exact draws that a chain is compared with.
+#: number of exact draws with which a chain is compared.
 EXACT = 1000
-#: variance of the prior of the correlated model. The source's formula of the posterior takes its root for it (100),
-#: which moves the mean by 1e-7 of itself; the draws here are those of the source.
+#: prior variance of the correlated model. The source's formula of the posterior uses its square root (100) instead,
+#: which moves the mean by 1e-7 of itself. The draws here are those of the source.
 CORRELATED_PRIOR = 100.0**2
 
 
 @dataclass(frozen=True)
 class Model:
-    """A model. ``curve``: a; ``rows``: n; ``kept``: n_0 of the tempering T = n_0 / n, or 0 if there is none."""
+    """The constants of a model: dimension ``d``, ``curve`` a and number of ``rows`` n.
+
+    ``kept``: n_0 of the tempering T = n_0 / n, or 0 without tempering.
+    """
 
     d: int
     rows: int
@@ -61,8 +67,8 @@ MODELS = {
 class Problem:
     """A model with its data.
 
-    g : (d, n), the G of all rows, by falling norm; norms : (n,), those norms; mean : (d,), of the rows.
-    precision : Lambda (d, d); prior : tau_0; exact : (1000, d), draws of the posterior; starts : (20, d).
+    g : (d, n), the G of all rows, by falling norm; norms : (n,), those norms; mean : (d,), of the rows. precision :
+    Lambda (d, d); prior : tau_0; exact : (1000, d), draws of the posterior; starts : (20, d).
     """
 
     model: Model
@@ -79,7 +85,7 @@ class Problem:
 
 
 def phi(theta: np.ndarray, curve: float) -> np.ndarray:
-    """(.., d) to (.., d), theta_2 + a theta_1^2 in the place of theta_2; with -a the inverse."""
+    """theta (.., d) with theta_2 replaced by theta_2 + a theta_1^2, for a = ``curve``. At -a it is the inverse."""
     out = theta.copy()
     out[..., 1] += curve * theta[..., 0] ** 2
     return out
@@ -98,7 +104,7 @@ def precision_of(model: Model) -> np.ndarray:
 
 
 def rows_of(model: Model) -> np.ndarray:
-    """(n, d), the rows that the source's program draws."""
+    """The rows (n, d) that the authors' code draws."""
     if model.correlated:
         root = np.linalg.cholesky(np.linalg.inv(precision_of(model)))
         return truth(2) + streams.normal(streams.key_of(GAUSS[0]), (model.rows, 2)) @ root.T
@@ -108,7 +114,7 @@ def rows_of(model: Model) -> np.ndarray:
 
 
 def _columns(key: np.ndarray, model: Model, count: int) -> np.ndarray:
-    """Standard normal rows: first, second and further columns with a key each."""
+    """Standard normal rows, with one key each for the first, the second and the further columns."""
     widths = (1, 1, model.d - 2)
     keys = streams.split(key, 3)
     return np.hstack([streams.normal(k, (count, w)) for k, w in zip(keys, widths, strict=True)])
@@ -126,7 +132,7 @@ def prior_of(model: Model) -> float:
 
 
 def draws(model: Model, mean: np.ndarray, key: np.ndarray, count: int = EXACT) -> np.ndarray:
-    """(count, d), exact draws of theta under the posterior, with the source's stream of ``key``."""
+    """Exact draws (count, d) of theta from the posterior, with the source's random stream of ``key``."""
     at, covariance = posterior(model, mean)
     if model.correlated:
         z = streams.normal(key, (count, 2)) @ np.linalg.cholesky(covariance).T
@@ -147,7 +153,7 @@ def problem_of(model: Model, x: np.ndarray) -> Problem:
 
 @cache
 def problem(name: str) -> Problem:
-    """The model ``name`` with the source's data, exact draws and starts. A second or two of CPU."""
+    """The model ``name`` with the source's data, exact draws and starts. It takes one or two seconds of CPU."""
     model = MODELS[name]
     found, seed = problem_of(model, rows_of(model)), (GAUSS if model.correlated else BANANA)[1]
     exact = draws(model, found.mean, streams.key_of(seed))
@@ -155,7 +161,6 @@ def problem(name: str) -> Problem:
 
 
 def starts(model: Model, exact: np.ndarray, count: int = 20) -> np.ndarray:
-    """(count, d), the source's: truth + N(0, s^2 I), s the mean posterior deviation. Private knowledge, not
-    charged."""
+    """The source's starts (count, d), truth + N(0, s^2 I) with s the mean posterior sd: private and not charged."""
     z = np.array([streams.normal(streams.key_of(START + i), (model.d,)) for i in range(count)])
     return truth(model.d) + exact.std(axis=0).mean() * z

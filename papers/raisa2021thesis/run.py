@@ -1,8 +1,8 @@
-"""All boxes of one model and method.
+"""All box plots of one model and method.
 
-Twenty chains of the length that the largest epsilon allows, on the source's data and from the source's starts, with
-noise of our own. The noise does not depend on epsilon, so a cell at a smaller epsilon is the beginning of the same
-chains: the cells of one model and method share chains, and are no independent evidence.
+There are twenty chains of the length that the largest epsilon allows. They use the source's data and starts, and our
+own noise. The noise does not depend on epsilon. So the result at a smaller epsilon is the beginning of the same chains.
+The box plots of one model and method share chains, and are not independent evidence.
 
 Columns: table, dataset (the model), method, reading, setting, metric, scale, repeats, status, reason, mean, std,
 median, iterations (k), delta, ledger_epsilon (of one chain of k iterations), ledger, runs (a number per chain). The
@@ -30,11 +30,11 @@ from privacy.ledger import Ledger, Relation
 from workflow import program
 
 HERE = Path(__file__).parent
-#: the settings of ``program.yaml``
+#: the settings in ``program.yaml``.
 config = partial(program.config, HERE)
-#: of these, the last is a raw number of the rows
+#: the last of these is a number read from the rows without noise
 METRICS = ("mmd", "acceptance", SHARE := "clipped_ratios")
-#: random pairs of which the width of the kernel is the median distance.
+#: number of random pairs whose median distance is the width of the kernel.
 PAIRS = 500
 COLUMNS = (
     *("table", "dataset", "method", "reading", "setting", "metric", "scale", "repeats", "status", "reason"),
@@ -43,7 +43,7 @@ COLUMNS = (
 
 
 def published() -> pd.DataFrame:
-    """The published boxes, strings, with the keys of the suite."""
+    """The published box plots as strings, with the keys of the suite."""
     return program.published(HERE)
 
 
@@ -56,13 +56,13 @@ def generator(*key: str) -> np.random.Generator:
 
 
 def mu_of(setting: Setting, n: int, iterations: int) -> float:
-    """Gaussian-DP parameter of a chain: mu^2 = k (1 / (tau^2 n) + (L + 1) / (tau_g^2 n))."""
+    """mu of Gaussian DP of a chain: mu^2 = k (1 / (tau^2 n) + (L + 1) / (tau_g^2 n))."""
     of_gradients = setting.gradients / setting.tau_gradient**2 if setting.gradients else 0.0
     return math.sqrt(iterations * (1 / setting.tau**2 + of_gradients) / n)
 
 
 def iterations(setting: Setting, model: Model, epsilon: float) -> int:
-    """k: the largest number of iterations within (epsilon, delta), by the exact curve of Gaussian DP."""
+    """The largest number k of iterations within (epsilon, delta), by the exact curve of Gaussian DP."""
     low, high = 0, 1
     while gdp_epsilon(mu_of(setting, model.rows, high), model.delta) <= epsilon:
         low, high = high, 2 * high
@@ -74,11 +74,11 @@ def iterations(setting: Setting, model: Model, epsilon: float) -> int:
 
 
 def charged(setting: Setting, n: int, count: int, budget: Budget) -> list[GaussianMechanism]:
-    """The mechanisms of a chain of ``count`` iterations, all releases charged to ``budget``.
+    """The mechanisms of a chain of ``count`` iterations, with all releases charged to ``budget``.
 
-    Ratios: a row's, cut to +-b d, changes the sum by 2 b d at most where the row is replaced; what is released is the
-    sum over c = 2 b d, a function of the two points, which are public by then. Gradients: a row's vector, cut to norm
-    b_g, changes their sum by 2 b_g at most.
+    * Ratios: each row's ratio is clipped to +-b d. So replacing one row changes the sum by at most 2 b d. The sum over
+      c = 2 b d is released. c is a function of the two points, which are public by then.
+    * Gradients: each row's vector is clipped to norm b_g. So replacing one row changes their sum by at most 2 b_g.
     """
     same = {"relation": Relation.REPLACE_ONE, "proof": "papers.raisa2021thesis.run.charged"}
     out = [
@@ -94,9 +94,9 @@ def charged(setting: Setting, n: int, count: int, budget: Budget) -> list[Gaussi
 
 
 def with_share(setting: Setting, model: Model, count: int, rng: np.random.Generator) -> Ledger:
-    """The ledger of a chain beside which the share of rows that were cut is shown, as the source does.
+    """The ledger of a chain for which the share of clipped rows is shown too, as in the source.
 
-    That share is a number of the rows without noise, in each iteration, so no finite epsilon holds.
+    That share is a number of the rows without noise, in each iteration. So no finite epsilon holds.
     """
     budget = BudgetSpec(delta=model.delta).open(rng)
     charged(setting, model.rows, count, budget)
@@ -111,10 +111,10 @@ def opened(model: Model, epsilon: float, rng: np.random.Generator) -> Budget:
 def run_chains(
     p: Problem, setting: Setting, epsilon: float, count: int, rng: np.random.Generator, start=None, share=1.0
 ):
-    """``count`` chains of the length that ``epsilon`` allows, a budget each. -> Chains
+    """``count`` chains of the length that ``epsilon`` allows, each with its own budget.
 
-    ``start``: (count, d), the source's where None, or a function of a budget that pays for one; ``share`` of the
-    iterations are then run.
+    * ``start``: starts (count, d), or a function of a budget that estimates a start privately. By default the source's.
+    * ``share``: fraction of the iterations that are run.
     """
     n, k = p.model.rows, int(share * iterations(setting, p.model, epsilon))
     own, *each = rng.spawn(count + 1)
@@ -125,9 +125,10 @@ def run_chains(
 
 def walked(p: Problem, setting: Setting, starts: np.ndarray, k: int, made: list[list[GaussianMechanism]],
            rng: np.random.Generator) -> Chains:  # fmt: skip
-    """A chain of ``k`` iterations from each start (count, d) with the mechanisms ``made`` of its own (:func:`charged`).
+    """A chain of ``k`` iterations from each start (count, d), with its own mechanisms ``made`` (:func:`charged`).
 
-    An audited chain, which is one, makes its releases one by one; the others take their noise as a block.
+    An audited chain, of which there is only one, makes its releases one by one. Other chains draw their noise as a
+    block.
     """
     d = starts.shape[1]
     if made[0][0].audited:
@@ -141,7 +142,7 @@ def walked(p: Problem, setting: Setting, starts: np.ndarray, k: int, made: list[
         releases = chains.noisy(noise, np.stack(blocks) if blocks else None)
     if not setting.gradients:
         return chains.penalty(p, setting, starts, k, releases, rng)
-    with np.errstate(over="ignore", invalid="ignore"):  # a path that runs away is never accepted
+    with np.errstate(over="ignore", invalid="ignore"):  # a path that diverges is never accepted
         return chains.hmc(p, setting, starts, k, releases, rng)
 
 
@@ -164,10 +165,12 @@ def _kernel_sum(x, a, y, b, width):  # pragma: no cover (compiled)
 
 
 def mmd(draws: np.ndarray, exact: np.ndarray, rng: np.random.Generator, width: float = 0.0) -> float:
-    """Root of |unbiased MMD^2| of two samples, Gaussian kernel (Gretton et al. 2012); nan for a single draw.
+    """Square root of |unbiased MMD^2| of two samples with a Gaussian kernel (Gretton et al. 2012).
 
-    Width, if none is given: median distance of 500 random pairs. Draws that a chain repeats one after another are
-    taken once, with weight.
+    NaN for a single draw.
+
+    ``width``: of the kernel. By default it is the median distance of 500 random pairs. Successive equal draws of a
+    chain are combined into one with a weight.
     """
     n, m = len(draws), len(exact)
     if n < 2:
@@ -207,7 +210,7 @@ def rows(
     raw: str | Path = "",
     wanted: Callable[[dict], bool] | None = None,
 ) -> Iterator[dict]:
-    """Rows of one score file: the boxes of one model and method. All chains are made, also if few are ``wanted``."""
+    """Score rows of one model and method. All chains are made, even if only a few rows are ``wanted``."""
     model, method = name.split(".")
     told, setting, count = config(), setting_of(model, method), config()["repeats"][scale]
     boxes = published()

@@ -1,7 +1,7 @@
 """The random streams of the source: JAX's threefry keys and normal numbers as they were in 2021, in NumPy.
 
-JAX draws otherwise since version 0.5 (``jax_threefry_partitionable``), so the data, the exact draws and the starting
-values of the source are drawn here. Threefry-2x32: Salmon et al. 2011, 20 rounds.
+JAX has other streams since version 0.5 (``jax_threefry_partitionable``). So the data, exact draws and starting values
+of the source are generated here. Threefry-2x32: Salmon et al. 2011, 20 rounds.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ _WORD = np.uint32
 
 
 def key_of(seed: int) -> np.ndarray:
-    """``jax.random.PRNGKey(seed)`` with ``jax_enable_x64``, (2,)."""
+    """The key (2,) of ``jax.random.PRNGKey(seed)`` with ``jax_enable_x64``."""
     return np.array([seed >> 32, seed & 0xFFFFFFFF], _WORD)
 
 
 def threefry(key: np.ndarray, count: np.ndarray) -> np.ndarray:
-    """The cipher of an even number of counters, the first half paired with the second."""
+    """The Threefry cipher of an even number of counters, the first half paired with the second."""
     a, b = np.split(count.astype(_WORD), 2)
     keys = (key[0], key[1], key[0] ^ key[1] ^ _WORD(0x1BD11BDA))
     with np.errstate(over="ignore"):
@@ -33,12 +33,12 @@ def threefry(key: np.ndarray, count: np.ndarray) -> np.ndarray:
 
 
 def split(key: np.ndarray, count: int) -> np.ndarray:
-    """``jax.random.split``, (count, 2)."""
+    """The keys (count, 2) of ``jax.random.split``."""
     return threefry(key, np.arange(2 * count)).reshape(count, 2)
 
 
 def normal(key: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """``jax.random.normal`` in float64."""
+    """The normal numbers of ``jax.random.normal`` in float64."""
     size = int(np.prod(shape))
     high, low = np.split(threefry(key, np.arange(2 * size)).astype(np.uint64), 2)
     bits = (high << np.uint64(32)) | low

@@ -1,4 +1,4 @@
-"""Small tables from scores and verdicts: what claims, findings and figures read."""
+"""Small tables from scores and verdicts, for claims, findings and figures."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from papers.raisa2021thesis import claims, models, run, verdicts
 from reports.evidence import MEDIAN, spread_of
 from reports.program import counts
 
-#: name of a method here -> as the source writes it.
+#: name of a method here -> its name in the source.
 METHODS = {
     "dp_penalty": "DP Penalty",
     "dp_hmc": "DP HMC",
@@ -48,8 +48,10 @@ def build(scores: pd.DataFrame, checks: Path) -> dict[str, pd.DataFrame]:
 
 
 def medians(scores: pd.DataFrame) -> pd.DataFrame:
-    """Median and its standard error (1.2533 IQR / 1.349 / sqrt 20) by reading (published, authors), metric, model,
-    method and epsilon; numbers. ``q1``, ``q3`` beside them."""
+    """Medians with standard errors, and the quartiles ``q1`` and ``q3``, by reading, metric, model, method and epsilon.
+
+    The readings are ``published`` and ``authors``. The standard error is 1.2533 IQR / 1.349 / sqrt 20.
+    """
     rows = []
     boxes = run.published()
     for reading, frame in (("published", boxes), ("authors", scores)):
@@ -71,8 +73,11 @@ def epsilon_of(setting: str) -> int:
 
 
 def iterations() -> pd.DataFrame:
-    """k by the exact curve of Gaussian DP, and how far the published median of the acceptance rate is from a multiple
-    of 1 / (2 k), in units of the last digit (at most half a unit where k is theirs)."""
+    """Number k of iterations by the exact curve of Gaussian DP, compared with the published acceptance rates.
+
+    ``off``: distance of the published median rate from a multiple of 1 / (2 k), in units of the last digit. It is at
+    most 0.5 if k is the source's.
+    """
     boxes, rows = run.published(), []
     for cell in boxes[boxes["metric"] == "acceptance"].to_dict("records"):
         if cell["method"] not in run.config()["settings"]:

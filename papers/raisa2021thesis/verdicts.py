@@ -1,12 +1,12 @@
-"""Verdicts on the published boxes: could this box have come from our implementation?
+"""Verdicts on the published box plots: could this box plot have come from our implementation?
 
-A box is what is left of N = 20 chains: median, quartiles, whiskers and the number of points beyond them. Ours are n =
-20 chains with the same data and from the same starts. Their evidence is that of a box plot (``reports.evidence.box``),
-whose p is calibrated by simulation (``checks.calibration``). Shared starts make the two sides move together, which
-lowers the rate of false words (``checks.rates`` measures how far).
+A box plot summarises N = 20 chains by median, quartiles, whiskers and the number of points beyond them. Ours are n = 20
+chains with the same data and the same starts. The evidence is that of a box plot (``reports.evidence.box``), whose p is
+calibrated by simulation (``checks.calibration``). Shared starts make the two sides move together, which lowers the rate
+of false verdicts. ``checks.rates`` measures by how much.
 
-Lower counts as better for MMD and for the share of clipped ratios, higher for the acceptance rate; of the last two this
-is a convention. The margin is that of an error (10 %) for MMD, and that of a share (25 %) for the others.
+Lower counts as better for MMD and for the share of clipped ratios, higher for the acceptance rate. For the last two
+this is a convention. The margin is that of an error (10 %) for MMD, and that of a share (25 %) for the others.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from reports.program import Numbers, said
 from reports.verdict import Case, Verdict
 from workflow.published import KEY
 
-#: one unit of the last digit of a number of a box.
+#: one unit of the last digit of a number in a box plot.
 UNIT = 1e-5
-#: published chains of a box.
+#: number of published chains per box plot.
 N = 20
 _MINIBATCHES = (
     "not run here: minibatches, with an accountant that is not one of this suite; remedy: an accountant of subsampled "
@@ -42,7 +42,7 @@ NO_FILE = "no score file of this model and method"
 
 
 def box_of(cell: Mapping[str, object]) -> Box:
-    """The box of a row of ``published.csv``."""
+    """The box plot of a row of ``published.csv``."""
     numbers = {k: float(str(cell[k])) for k in ("median", "q1", "q3", "whisker_low", "whisker_high")}
     return Box(**numbers, outliers=int(str(cell["outliers"])), unit=UNIT, n=N)
 
@@ -53,7 +53,7 @@ def values_of(row: Mapping[str, str]) -> np.ndarray:
 
 
 def columns(cell: Mapping[str, str], row: Mapping[str, str], found: Verdict) -> dict[str, float | str]:
-    """The columns of one box that was run."""
+    """The columns of the verdict on one box plot that was run."""
     values, out = values_of(row), said(found)
     del out["detectable"]
     return {
@@ -62,7 +62,7 @@ def columns(cell: Mapping[str, str], row: Mapping[str, str], found: Verdict) -> 
 
 
 def numbers(checks: Path) -> Numbers:
-    """The boxes and how they are judged, with p as ``checks.calibration`` has it in the folder ``checks``."""
+    """The box plots and how they are judged. p is calibrated by ``checks.calibration`` from the folder ``checks``."""
     calibration = pd.read_csv(checks / "calibration.csv")
     kind = partial(box, calibration=[*zip(calibration["p"], calibration["bound"], strict=True)])
     return Numbers(
@@ -79,19 +79,21 @@ def numbers(checks: Path) -> Numbers:
 
 
 def cases(reference: Path) -> Iterator[Case]:
-    """The boxes that were run, for the ceiling."""
+    """The box plots that were run, for the ceiling."""
     return numbers(reference).cases(reference)
 
 
 def runs(reference: Path) -> dict[tuple[str, ...], np.ndarray]:
-    """(a box's six keys, reading) -> our chains."""
+    """(a box plot's six keys, reading) -> our chains."""
     return numbers(reference).runs(reference)
 
 
 def joint(verdicts: pd.DataFrame) -> pd.DataFrame:
-    """A row a method and metric, and a row for all: boxes with a score, how many at p <= 5 %, those whose interval
-    leaves out 0, and those where our median is above theirs. Cells of one model and method share chains here, so
-    these are no independent trials."""
+    """Counts of box plots by method and metric, and over all methods.
+
+    Columns: boxes with a score, how many have p <= 5 %, those whose interval excludes 0, and those where our median is
+    above the published one. Box plots of one model and method share chains here, so these are not independent trials.
+    """
     rows = []
     told = verdicts[verdicts["p_kind"] == "rank"]
     groups = [*told.groupby(["method", "metric"], sort=False)]

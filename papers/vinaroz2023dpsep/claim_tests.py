@@ -1,8 +1,8 @@
 """Tests that only the claims of DP-SEP need: trends along a parameter, medians over data sets, failures.
 
-``Worsens``, ``Spreads``: what scores or their spread do as a parameter of the method grows.
-``Larger``, ``Closer``: medians over independent data sets, for scores of any distribution.
-``FailsLess``: how often a method fails.
+* ``Worsens``, ``Spreads``: change of scores or of their spread as a parameter of the method grows.
+* ``Larger``, ``Closer``: medians over independent data sets, for scores of any distribution.
+* ``FailsLess``: how often a method fails.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from reports.claims.record import (
     parts_of,
 )  # fmt: skip
 
-#: (row, {value of the parameter: {split: score}}, {value: what is printed there}) of one table, data set and metric.
+#: (row, {parameter value: {split: score}}, {parameter value: printed number}) of one table, data set and metric.
 Series = tuple[dict[str, Any], dict[float, dict[str, float]], dict[float, str]]
 
 
 @dataclass(frozen=True)
 class _Trend(ClaimTest):
-    """``along``: key of the published setting whose value grows."""
+    """A test of a trend. ``along``: key of the published setting whose value grows."""
 
     method: OneMethod
     _: KW_ONLY
@@ -53,7 +53,7 @@ class _Trend(ClaimTest):
 
 @dataclass(frozen=True)
 class Worsens(_Trend):
-    """Scores get worse as the parameter grows: slope on its logarithm, split by split, for ``quantifier`` of them."""
+    """Scores get worse as the parameter grows, by the slope on its logarithm per split, for ``quantifier`` of them."""
 
     def outcome(self, context: Context) -> Outcome:
         made, absent = [], Absent()
@@ -92,7 +92,7 @@ class Spreads(_Trend):
 
 
 def _series(context: Context, test: _Trend, printed: str) -> list[Series]:
-    """Scores along the parameter, a table, data set and metric each; ``printed``: column of the published rows."""
+    """Scores along the parameter per table, data set and metric. ``printed``: column of the published rows."""
     series: dict[tuple, Series] = {}
     for row in context.rows(method_of(test.method), test.tables, test.datasets):
         value = parts_of(row["setting"]).get(test.along)
@@ -110,18 +110,18 @@ def _series(context: Context, test: _Trend, printed: str) -> list[Series]:
 
 
 def _slopes(scores: dict[float, dict[str, float]], common: set[str], sign: int) -> dict[str, float]:
-    """``sign`` x slope of the score on the parameter's logarithm, by split."""
+    """``sign`` times the slope of the score on the parameter's logarithm, by split."""
     grid, first = np.log(sorted(scores)), min(scores)
     centred = grid - grid.mean()
     return {
-        # less the first, so that a flat series has slope 0 and not a rounding error
+        # minus the first score, so a flat series has slope 0 and not a rounding error
         k: sign * float(centred @ [scores[c][k] - scores[first][k] for c in sorted(scores)] / (centred @ centred))
         for k in common
     }
 
 
 def _sum_and_difference(scores: dict[float, dict[str, float]]) -> Callable[[float], Difference] | None:
-    """Interval of the correlation of sum and difference of the two ends; None if it is not defined."""
+    """Confidence interval of the correlation of sum and difference of the two ends, or None if it is not defined."""
     low, high = scores[min(scores)], scores[max(scores)]
     common = sorted(set(low) & set(high))
     a, b = np.array([low[k] for k in common]), np.array([high[k] for k in common])
@@ -133,16 +133,16 @@ def _sum_and_difference(scores: dict[float, dict[str, float]]) -> Callable[[floa
 def _correlation(x: np.ndarray, y: np.ndarray, alpha: float) -> Difference:
     found = pearsonr(x, y)
     ci = found.confidence_interval(1 - alpha)
-    return Difference(float(found.statistic), float(ci.low), float(ci.high), len(x), True)
+    return Difference(float(found.statistic), float(ci.low), float(ci.high), len(x))
 
 
 @dataclass(frozen=True)
 class Larger(ClaimTest):
-    """``metric`` (one of ours) is larger for the first methods than for the second, data set by data set.
+    """``metric`` (one of ours) is larger for the first methods than for the second, on each data set.
 
-    For independent data sets and scores of any distribution: the median difference and its distribution-free interval
-    (``evaluation.paired.median_paired``). ``by_margin``: larger by more than the margin, for a sentence that speaks of
-    a difference that matters ("not well separated", "poor").
+    The data sets are independent and the scores may have any distribution. The test uses the median difference and its
+    distribution-free interval (``evaluation.paired.median_paired``). ``by_margin``: larger by more than the margin.
+    This is for words such as "not well separated" or "poor", which mean a difference that matters.
     """
 
     first: Methods
@@ -171,7 +171,7 @@ class Larger(ClaimTest):
 
 @dataclass(frozen=True)
 class Closer(ClaimTest):
-    """``metric`` (of the paper) gets better with each step up of the parameter ``along``; see :class:`Larger`."""
+    """``metric`` (of the paper) improves with each step up of the parameter ``along``. See :class:`Larger`."""
 
     method: OneMethod
     _: KW_ONLY
@@ -199,8 +199,7 @@ def _called(cell: tuple) -> str:
 def _medians(
     context: Context, pairs: list[tuple], metric: str | None, sign: int, by_margin: bool = False
 ) -> tuple[list[Comparison], Absent]:
-    """``sign`` x (first - second) is above 0 (``by_margin``: the margin) at the median of every pair of cells; metric
-    None: in the cells."""
+    """Whether ``sign`` x (first - second) is above 0 or the margin at each median. ``metric`` None: the cells' own."""
     made, absent = [], Absent()
     for a, b, what in pairs:
         va, vb = (context.data.values.get((*k[:4], metric or k[4]), {}) for k in (a, b))
@@ -217,7 +216,7 @@ def _medians(
 
 @dataclass(frozen=True)
 class FailsLess(ClaimTest):
-    """The first method loses fewer splits (failed, diverged, timeout) than the second: Fisher's exact test."""
+    """The first method has fewer splits without a score than the second, by Fisher's exact test."""
 
     first: OneMethod
     second: OneMethod

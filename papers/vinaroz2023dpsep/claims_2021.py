@@ -1,4 +1,4 @@
-"""Claims of the first version of DP-SEP (Vinaroz & Park 2021); most are in the second as well."""
+"""Claims of the first version of DP-SEP (Vinaroz & Park 2021). Most of them are also in the second version."""
 
 from functools import partial
 

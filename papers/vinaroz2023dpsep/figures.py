@@ -8,7 +8,7 @@ from reports.figure import Figure
 
 
 def build(run: Run) -> list[Figure]:
-    """Every figure that an experiment has data for."""
+    """Draw every figure for which an experiment has data."""
     if run.config["model"]["kind"] == "mixture_of_gaussians":
         return mixture_figures.build(run.figures, run.config, run.verdicts, run.scores, run.fits, run.data, run.extra)
     return uci_figures.build(run.figures, run.config, run.verdicts, run.scores, run.every)

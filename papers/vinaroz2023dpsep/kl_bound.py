@@ -1,8 +1,8 @@
-"""Theorem 4.1 of DP-SEP (Vinaroz & Park, TMLR 2023, and the first version of 2021), as printed and as it can be proved.
+"""Theorem 4.1 of DP-SEP (Vinaroz & Park, TMLR 2023, and its first version of 2021), as printed and as it can be proved.
 
-The theorem bounds KL(q || p) where q is the posterior of SEP and p the same after one noise draw
-(:mod:`kl_gaussians`). Everything is in nats. The steps of the printed proofs are measured in
-:mod:`kl_proof_steps`; the tables beside the Monte Carlo truth are made by :mod:`kl_tables`.
+The theorem bounds KL(q || p) in nats. q is the posterior of SEP, and p the same after one noise draw
+(:mod:`kl_gaussians`). :mod:`kl_proof_steps` measures the steps of the printed proofs. :mod:`kl_tables` makes the tables
+with the Monte Carlo values.
 """
 
 from __future__ import annotations
@@ -21,13 +21,16 @@ from papers.vinaroz2023dpsep.kl_gaussians import (
     second_moment,
 )
 
-#: M, the interval (tau, A) and the radius t are set so that the stated event has at least this probability.
+#: probability that the event of each theorem has at least; it sets M, the interval (tau, A) and the radius t.
 CONFIDENCE = 0.99
 
 
 @dataclass(frozen=True)
 class Theorem2023:
-    """Right side of theorem 4.1 (2023). ``terms`` are inside the bracket: bound = (their signed sum) / 2."""
+    """Right side of theorem 4.1 (2023).
+
+    ``terms`` are those inside the bracket; ``bound`` is half of their signed sum.
+    """
 
     terms: dict[str, float]
     bound: float
@@ -36,13 +39,13 @@ class Theorem2023:
 
     @property
     def meaningful(self) -> bool:
-        """Whether the probability is positive and 0 < h for every i, as E[1/X] <= (H + h - E X) / (h H) requires."""
+        """Whether the probability is positive and all h > 0, as E[1/X] <= (H + h - E X) / (h H) requires."""
         return self.h_min > 0 and self.probability > 0
 
 
 @dataclass(frozen=True)
 class Theorem2021:
-    """Right side of theorem 4.1 (2021): ``mean`` bounds E KL, ``probability`` = mean / a bounds P(KL >= a)."""
+    """Right side of theorem 4.1 (2021). ``mean`` bounds E KL, and ``probability`` = mean / a bounds P(KL >= a)."""
 
     terms: dict[str, float]
     mean: float
@@ -52,7 +55,7 @@ class Theorem2021:
 
 @dataclass(frozen=True)
 class Corrected:
-    """``bound`` on E[KL | |W| <= radius], nats, and a lower bound on the ``probability`` of that event."""
+    """A proved bound: ``bound`` on E[KL | |W| <= radius] in nats, and a lower bound ``probability`` on that event's."""
 
     bound: float
     probability: float
@@ -60,7 +63,7 @@ class Corrected:
 
 
 def radius_2023(d: int, sigma2: float, confidence: float = CONFIDENCE) -> float:
-    """The M with 1 - d exp(-M^2 / (2 v(E))) = confidence. At confidence 0 this is the infimum of the allowed M."""
+    """The M at which 1 - d exp(-M^2 / (2 v(E))) = confidence. At confidence 0 this is the infimum of the allowed M."""
     return math.sqrt(2 * matrix_variance(d, sigma2) * math.log(d / (1 - confidence)))
 
 
@@ -73,7 +76,7 @@ def theorem_2023(
     m: float,
     pairing: str = "printed",
 ) -> Theorem2023:
-    """The six terms of theorem 4.1 (TMLR 2023), as printed; a a' is read as the scalar a'a (as in eq. 88).
+    """The six terms of theorem 4.1 (TMLR 2023) as printed. The paper's a a' is taken as the scalar a'a, as in eq. 88.
 
     Parameters
     ----------
@@ -82,13 +85,15 @@ def theorem_2023(
     rho : smallest eigenvalue that definition 4.2 gives Lambda_p.
     m : M > 0 of the theorem.
     pairing : ``printed``: b_i is coordinate i of Lambda^-1/2 eta and lambda_1 >= lambda_2 >= ... (the paper fixes no
-        order). ``eigenbasis``: b_i is the coordinate along the eigenvector of lambda_i, where eq. 41 would hold for
+        order). ``eigenbasis``: b_i is the coordinate along the eigenvector of lambda_i, for which eq. 41 would hold for
         matrices that commute.
 
     Returns
     -------
-    ``terms`` with keys term_1 ... term_6 (names of B.1; term_4 enters with a minus sign), ``bound`` (NaN if
-    term_6 takes the log of a number that is not positive), ``probability`` = 1 - d exp(-M^2 / (2 v)), ``h_min``.
+    terms : keys term_1 ... term_6, the names of B.1. term_4 enters with a minus sign.
+    bound : NaN if term_6 takes the log of a number that is not positive.
+    probability : 1 - d exp(-M^2 / (2 v)).
+    h_min : smallest h over i.
 
     Raises ValueError for a rho or M that is not positive, a negative sigma, or an unknown pairing.
     """
@@ -121,7 +126,7 @@ def theorem_2023(
         "term_5": float(a @ a * (-smallest + s + rho)),
         "term_6": float(np.sum(logs)),
     }
-    # term_3 - term_4 in one go: they agree to many digits in the limit of no noise.
+    # term_3 - term_4 is computed as one sum, because they agree to many digits at small noise.
     gap = float(np.sum(b**2 * (ratio - 1)))
     bound = 0.5 * (terms["term_1"] + terms["term_2"] + gap + terms["term_5"] + terms["term_6"])
     tail = d * math.exp(-(m**2) / (2 * v)) if v > 0 else 0.0
@@ -131,16 +136,23 @@ def theorem_2023(
 def theorem_2021(
     precision: np.ndarray, sigma1: float, sigma2: float, tau: float, upper: float, a: float = 1.0
 ) -> Theorem2021:
-    """Theorem 4.1 of the first version (2021), rebuilt from its proof (eqs. 6 to 22), before and after Markov.
+    """Theorem 4.1 of the first version (2021), before and after Markov's inequality.
 
-    There mu_p = mu_q + e and Sigma_p = Sigma_q + E: the noise is on mean and covariance, not on natural parameters.
-    The terms of the proof are d/2 log(1 + s) (eq. 11), sigma1^2/2 Tr(Sigma_q^-1) d R (eqs. 16, 17, 20, 21),
-    d/2 R (eq. 22) and - d/2 (eq. 7), with R = (A + tau + s - 1) / (A tau), s = sqrt(2 v(Z) log 2d). Their sum over a is
-    the printed display; its pieces all occur in the damaged text, so nothing had to be guessed.
+    It is rebuilt from its proof (eqs. 6 to 22).
 
-    v(Z) with Z = Sigma_q^-1 E is |sum_k B_k B_k'| = d sigma2^2 lambda_max(Lambda)^2. The other half of Tropp's
-    statistic for a matrix that is not symmetric, |sum_k B_k' B_k|, is never larger here: x'(Tr(B) I + B - diag B) x <=
-    d lambda_max(B) for |x| = 1.
+    In that version, mu_p = mu_q + e and Sigma_p = Sigma_q + E. So the noise is on mean and covariance, not on natural
+    parameters. With s = sqrt(2 v(Z) log 2d) and R = (A + tau + s - 1) / (A tau), the terms of the proof are
+
+        d/2 log(1 + s)                        (eq. 11)
+        sigma1^2/2 Tr(Sigma_q^-1) d R         (eqs. 16, 17, 20, 21)
+        d/2 R                                 (eq. 22)
+        - d/2                                 (eq. 7)
+
+    Their sum over a is the printed display. All of its pieces occur in the damaged text, so nothing had to be guessed.
+
+    For Z = Sigma_q^-1 E, v(Z) is |sum_k B_k B_k'| = d sigma2^2 lambda_max(Lambda)^2. Tropp's statistic for a matrix
+    that is not symmetric has a second half, |sum_k B_k' B_k|. It is never larger here, because x'(Tr(B) I + B - diag B)
+    x <= d lambda_max(B) for |x| = 1.
 
     Parameters
     ----------
@@ -170,9 +182,11 @@ def theorem_2021(
 
 
 def interval_2021(precision: np.ndarray, sigma2: float, confidence: float = CONFIDENCE) -> tuple[float, float]:
-    """(tau, A) = (1 - m, 1 + m) with m from P(|Z| >= m) <= 2d exp(-m^2 / (2 v(Z))) = 1 - confidence.
+    """(tau, A) = (1 - m, 1 + m) for the m whose event fails with probability at most 1 - confidence.
 
-    tau <= 0 means that the theorem has no instance at this noise.
+        P(|Z| >= m) <= 2d exp(-m^2 / (2 v(Z))) = 1 - confidence
+
+    If tau <= 0, the theorem has no instance at this noise.
     """
     d = len(precision)
     variance = matrix_variance(d, sigma2) * float(np.linalg.eigvalsh(precision)[-1]) ** 2
@@ -183,27 +197,41 @@ def interval_2021(precision: np.ndarray, sigma2: float, confidence: float = CONF
 def corrected_bound(
     eta: np.ndarray, precision: np.ndarray, sigma1: float, sigma2: float, confidence: float = CONFIDENCE
 ) -> Corrected:
-    """A bound of the right order that can be proved; no shift, so Lambda_p = Lambda + E on the event.
+    """A bound of the right order with a proof, without the shift of definition 4.2.
 
-    Theorem. Let W = Lambda^-1/2 E Lambda^-1/2, S(B) = Tr(B) I + B - diag(B), v_W = sigma2^2 |Lambda^-1/2 S(Sigma)
-    Lambda^-1/2|, 0 < t < 1 and G = {|W| <= t}. Then P(G) >= 1 - 2d exp(-t^2 / (2 v_W)), on G nothing is projected, and
+    So Lambda_p = Lambda + E on the event. Theorem. Let W = Lambda^-1/2 E Lambda^-1/2, S(B) = Tr(B) I + B - diag(B) and
+    0 < t < 1. Let
 
-        E[KL(q || p) | G] <= [ 1/2 E|W|_F^2 + sigma1^2 Tr(Sigma) + E|Lambda^-1/2 E mu|^2 ] / (2 (1 - t)),
+        v_W = sigma2^2 |Lambda^-1/2 S(Sigma) Lambda^-1/2|,  G = {|W| <= t}.
 
-    where E|W|_F^2 = sigma2^2 (Tr(Sigma)^2 + Tr(Sigma^2) - sum_i Sigma_ii^2) and E|Lambda^-1/2 E mu|^2 =
-    sigma2^2 mu' S(Sigma) mu are exact. This is of order sigma1^2 + sigma2^2, so 1/N^2 for fixed Lambda, and as sharp as
-    can be: the ratio to the truth tends to 1 with t.
+    Then P(G) >= 1 - 2d exp(-t^2 / (2 v_W)), on G nothing is projected, and
 
-    Proof. (1) E_e KL is half of sum_i (w_i - log(1 + w_i)) + sigma1^2 Tr(Lambda_p^-1) + mu' E Lambda_p^-1 E mu.
-    (2) For |w| <= r < 1: w - log(1 + w) <= sum_{k>=2} |w|^k / k <= w^2 / (2 (1 - r)). (3) On |W| <= r,
-    Lambda_p = Lambda^1/2 (I + W) Lambda^1/2 >= (1 - r) Lambda, so Lambda_p^-1 <= Sigma / (1 - r). So for each E with
-    r = |W|: E_e KL <= [1/2 |W|_F^2 + sigma1^2 Tr(Sigma) + |Lambda^-1/2 E mu|^2] / (2 (1 - r)), :func:`pointwise_bound`.
-    (4) G is convex and symmetric in the Gaussian entries of E. A Gaussian restricted to a convex set has no larger
-    variance in any direction (Brascamp & Lieb 1976), and the mean on G is zero by symmetry, so conditioning on G lowers
-    each expected square. (5) The probability is Tropp's (2015, theorem 4.6.1) for W and for -W, and E[W^2] =
-    sigma2^2 Lambda^-1/2 S(Sigma) Lambda^-1/2.
+        E[KL(q || p) | G] <= [ 1/2 E|W|_F^2 + sigma1^2 Tr(Sigma) + E|Lambda^-1/2 E mu|^2 ] / (2 (1 - t)).
 
-    Returns the bound at the t whose event has probability at least ``confidence``; NaN if that t is 1 or more.
+    The expectations are exact:
+
+        E|W|_F^2 = sigma2^2 (Tr(Sigma)^2 + Tr(Sigma^2) - sum_i Sigma_ii^2)
+        E|Lambda^-1/2 E mu|^2 = sigma2^2 mu' S(Sigma) mu
+
+    The bound is of order sigma1^2 + sigma2^2, which is 1/N^2 for fixed Lambda. It is as sharp as possible: its ratio to
+    the truth tends to 1 as t tends to 0.
+
+    Proof.
+
+    1. E_e KL is half of sum_i (w_i - log(1 + w_i)) + sigma1^2 Tr(Lambda_p^-1) + mu' E Lambda_p^-1 E mu.
+    2. For |w| <= r < 1: w - log(1 + w) <= sum_{k>=2} |w|^k / k <= w^2 / (2 (1 - r)).
+    3. On |W| <= r, Lambda_p = Lambda^1/2 (I + W) Lambda^1/2 >= (1 - r) Lambda, so Lambda_p^-1 <= Sigma / (1 - r). So
+       for each E with r = |W| (:func:`pointwise_bound`),
+
+           E_e KL <= [1/2 |W|_F^2 + sigma1^2 Tr(Sigma) + |Lambda^-1/2 E mu|^2] / (2 (1 - r)).
+
+    4. G is convex and symmetric in the Gaussian entries of E. A Gaussian restricted to a convex set has no larger
+       variance in any direction (Brascamp & Lieb 1976). Its mean on G is zero by symmetry. So conditioning on G lowers
+       each expected square.
+    5. The probability is Tropp's (2015, theorem 4.6.1) for W and for -W, with E[W^2] = sigma2^2 Lambda^-1/2 S(Sigma)
+       Lambda^-1/2. QED
+
+    Returns the bound at the t whose event has probability at least ``confidence``. It is NaN if that t is 1 or more.
     """
     eta, precision = naturals(eta, precision)
     not_negative(sigma1=sigma1, sigma2=sigma2)
@@ -216,7 +244,10 @@ def corrected_bound(
 def pointwise_bound(
     eta: np.ndarray, precision: np.ndarray, noise: np.ndarray, sigma1: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(bound on E_e KL for each E, |W|), both (draws,): steps 1 to 3 of :func:`corrected_bound`; inf where |W| >= 1."""
+    """(bound on E_e KL for each E, |W|), both (draws,), by steps 1 to 3 of :func:`corrected_bound`.
+
+    The bound is infinite if |W| >= 1.
+    """
     eta, precision = naturals(eta, precision)
     root = root_of(precision, -0.5)
     w = root @ noise @ root
@@ -228,17 +259,28 @@ def pointwise_bound(
 
 
 def corrected_shift_bound(eta: np.ndarray, precision: np.ndarray, sigma1: float, sigma2: float) -> float:
-    """A bound on E KL for definition 4.2 with rho = lambda_min(Lambda), for EVERY noise level and with no event, nats.
+    """A bound on E KL (nats) for definition 4.2 with rho = lambda_min(Lambda).
 
-    Let l = lambda_min(Lambda), k = lambda_max(Lambda) / l, delta = l - lambda_min(Lambda + E), D = E + delta I. Then
+    It holds for EVERY noise level, without an event. Let l = lambda_min(Lambda), k = lambda_max(Lambda) / l,
+    delta = l - lambda_min(Lambda + E), D = E + delta I and
 
-        E KL <= 1/2 [ k (E|W|_F^2 + V Tr(Sigma^2)) + (sigma1^2 d + 2 d sigma2^2 |mu|^2 + 2 V |mu|^2) / l ],
         V = 2 d sigma2^2 (1 + log 2d).
 
-    Proof. Lambda_p >= l I by definition, so Lambda_p^-1 <= I / l and 1 + w_i >= 1/k for W' = Lambda^-1/2 D Lambda^-1/2.
-    From f(w) = w - log(1 + w) <= w^2 / (2 (1 - |w|)) for w < 0 and <= w^2/2 for w >= 0, f(w_i) <= k w_i^2 / 2. By Weyl
-    |delta| <= |E|, so |W'|_F^2 <= 2 |W|_F^2 + 2 |E|^2 Tr(Sigma^2) and |D mu|^2 <= 2 |E mu|^2 + 2 |E|^2 |mu|^2, with
-    E|E mu|^2 = d sigma2^2 |mu|^2. Integrating P(|E|^2 > u) <= min(1, 2d exp(-u / (2 v))) gives E|E|^2 <= V.
+    Then
+
+        E KL <= 1/2 [ k (E|W|_F^2 + V Tr(Sigma^2)) + (sigma1^2 d + 2 d sigma2^2 |mu|^2 + 2 V |mu|^2) / l ].
+
+    Proof. Let w_i be the eigenvalues of W' = Lambda^-1/2 D Lambda^-1/2.
+
+    1. Lambda_p >= l I by definition, so Lambda_p^-1 <= I / l and 1 + w_i >= 1/k.
+    2. f(w) = w - log(1 + w) is at most w^2 / (2 (1 - |w|)) for w < 0, and at most w^2/2 for w >= 0. So f(w_i) is at
+       most k w_i^2 / 2.
+    3. By Weyl |delta| <= |E|. So, with E|E mu|^2 = d sigma2^2 |mu|^2 for the expectation of the second line,
+
+           |W'|_F^2 <= 2 |W|_F^2 + 2 |E|^2 Tr(Sigma^2)
+           |D mu|^2 <= 2 |E mu|^2 + 2 |E|^2 |mu|^2
+
+    4. Integrating P(|E|^2 > u) <= min(1, 2d exp(-u / (2 v))) gives E|E|^2 <= V. QED
     """
     eta, precision = naturals(eta, precision)
     not_negative(sigma1=sigma1, sigma2=sigma2)
@@ -254,7 +296,7 @@ def corrected_shift_bound(eta: np.ndarray, precision: np.ndarray, sigma1: float,
 
 
 def corrected_parts(eta, precision, sigma1, sigma2) -> tuple[float, float]:
-    """Numerator of :func:`corrected_bound` (E|W|_F^2 / 2 and the other squares), and v_W."""
+    """(numerator of :func:`corrected_bound`, v_W). The numerator is E|W|_F^2 / 2 plus the other expected squares."""
     covariance = np.linalg.inv(precision)
     covariance = (covariance + covariance.T) / 2
     mean = covariance @ eta

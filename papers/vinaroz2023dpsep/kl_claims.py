@@ -2,13 +2,16 @@
 
     python -m workflow.extra vinaroz2023dpsep kl_bound.csv
 
-writes the tables of ``kl_tables`` and ``kl_bound_claims.csv`` beside them (``--from-tables``: that one
-alone, from the tables that are there): claim, reading, holds (yes, no, unclear), figure. "Scales with 1/N" is read as
-a bound: a divergence that falls faster does not refute it, one that does not fall so fast does. Readings: ``printed``
-takes definition 4.2 at its word (rho a small constant; in 2021: all noise);
-``authors`` is the authors' rule (eigenvalues that are not positive are floored); ``corrected`` is rho =
-lambda_min(Lambda_q), which appendix B.1 uses and which reads the private data (in 2021: given the event that the
-proof needs).
+This command writes the tables of ``kl_tables`` and ``kl_bound_claims.csv``, which has claim, reading, holds (yes, no,
+unclear) and figure. With ``--from-tables`` it writes only the claims, from existing tables. "Scales with 1/N" is taken
+as a bound. A divergence that falls faster does not refute it, and one that falls more slowly does.
+
+Readings of the rule that keeps Lambda_p positive definite:
+
+* ``printed``: definition 4.2 literally, with a small constant rho. In 2021: for all noise.
+* ``authors``: the rule of the authors' code, which floors eigenvalues that are not positive.
+* ``corrected``: rho = lambda_min(Lambda_q). Appendix B.1 uses it, and it depends on the private data. In 2021: given
+  the event that the proof needs.
 """
 
 from __future__ import annotations
@@ -25,13 +28,13 @@ from papers.vinaroz2023dpsep.kl_proof_steps import proof_steps_table
 from workflow.extra import Request, text_of
 
 Row = dict[str, object]
-#: how far a fitted slope may be above the claimed one.
+#: how far a fitted slope may exceed the claimed one.
 SLOPE = 0.25
 FAST = "falls at least as fast as 1/N"
 
 
 def claims_table(rows: list[Row], slopes: list[Row], rng: np.random.Generator) -> list[Row]:
-    """One row a claim and reading. ``rows``: of ``monte_carlo_table``; ``slopes``: of ``slopes_table``."""
+    """One row per claim and reading. ``rows``: of ``monte_carlo_table``. ``slopes``: of ``slopes_table``."""
     small, least = _where(slopes, rho_reading="small"), _where(slopes, rho_reading="lambda_min")
     first = "slope_expected_kl"
     out = [
@@ -104,8 +107,10 @@ def _clipped(rng: np.random.Generator) -> Row:
 
 
 def _premise(rows: list[Row]) -> Row:
-    """The premise of 2021, 0 < tau < 1 + lambda_min(Sigma^-1 E) for all noise, fails in a draw of which Sigma_q + E is
-    no covariance. Without such a draw nothing is shown: that the premise holds for all noise is not."""
+    """Whether the premise of 2021 holds: 0 < tau < 1 + lambda_min(Sigma^-1 E) for all noise.
+
+    It fails in a draw for which Sigma_q + E is not a covariance. Without such a draw, nothing is shown.
+    """
     shares = [float(r["positive_share_2021"]) for r in rows]
     figure = (
         f"Sigma_q + E is a covariance, as the premise 0 < tau < 1 + lambda_min(Sigma^-1 E) has it for all E, in "
@@ -117,8 +122,10 @@ def _premise(rows: list[Row]) -> Row:
 
 
 def _no_value(rows: list[Row]) -> Row:
-    """The divergence of 2021, as printed, at the largest N: without a value in a draw of which Sigma_q + E is no
-    covariance. Where every draw has one, the slope is that of the corrected reading, and nothing is shown here."""
+    """Whether the divergence of 2021, as printed, has a value in every draw at the largest N.
+
+    It has none in a draw for which Sigma_q + E is not a covariance. If every draw has one, nothing is shown here.
+    """
     largest = max(float(r["n"]) for r in rows)
     shares = {k: float(r["positive_share_2021"]) for k, r in enumerate(rows) if float(r["n"]) == largest}
     without = [1 - s for s in shares.values() if s < 1]
@@ -138,7 +145,7 @@ def _no_value(rows: list[Row]) -> Row:
 
 
 def _uncertainty() -> Row:
-    """The bound of 2021, before Markov, at a posterior of half the precision over that at the whole, per d."""
+    """Ratio of the bound of 2021, before Markov's inequality, at half the precision to that at the whole, per d."""
     ratios = []
     for d in (2, 4, 10, 30):
         _, precision = problem(d, 1.0)
@@ -153,7 +160,7 @@ def _uncertainty() -> Row:
 
 
 def tables(request: Request) -> dict[str, str]:
-    """The four tables, as text; with ``from_tables`` the claims alone, from those that are there."""
+    """The four tables as text. With ``from_tables``, only the claims, from existing tables."""
     if request.from_tables:
         rows, slopes = (
             pd.read_csv(request.out / f"kl_bound{suffix}.csv").to_dict("records") for suffix in ("", "_slopes")

@@ -1,16 +1,19 @@
 """KL divergence of two Gaussians in natural parameters under the noise of DP-SEP, exactly and by Monte Carlo.
 
-q = N(mu, Sigma) in natural parameters eta = Lambda mu, Lambda = Sigma^-1, and p the same after one noise draw: e ~ N(0,
-sigma1^2 I) on the first, E (symmetric, upper triangle iid N(0, sigma2^2)) on the second natural parameter. Everything
-is in nats.
+q = N(mu, Sigma) has the natural parameters eta = Lambda mu and Lambda = Sigma^-1. p is the same after one noise draw.
+The first parameter gets e ~ N(0, sigma1^2 I). The second gets E, symmetric with upper triangle iid N(0, sigma2^2).
+Divergences are in nats.
 
-Two facts carry most of the verdicts on theorem 4.1 (:mod:`kl_bound`). For D = Lambda_p - Lambda and w_i the
+Two facts are behind most verdicts on theorem 4.1 (:mod:`kl_bound`). First, for D = Lambda_p - Lambda and w_i the
 eigenvalues of Lambda^-1/2 D Lambda^-1/2,
 
-    E_e KL = 1/2 [ sum_i (w_i - log(1 + w_i)) + sigma1^2 Tr Lambda_p^-1 + mu' D Lambda_p^-1 D mu ],
+    E_e KL = 1/2 [ sum_i (w_i - log(1 + w_i)) + sigma1^2 Tr Lambda_p^-1 + mu' D Lambda_p^-1 D mu ].
 
-which is of SECOND order in D, while the theorem bounds term by term and keeps the first order. And
-E[E B E] = sigma2^2 (Tr(B) I + B - diag(B)) for symmetric B, so v(E) = d sigma2^2.
+This is of SECOND order in D, but the theorem bounds term by term and keeps the first order. Second, for symmetric B,
+
+    E[E B E] = sigma2^2 (Tr(B) I + B - diag(B)),
+
+so v(E) = d sigma2^2.
 """
 
 from __future__ import annotations
@@ -20,9 +23,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-#: Replaces eigenvalues that are not positive (algorithm 3, step 10); the paper gives no number.
+#: value that replaces eigenvalues that are not positive (algorithm 3, step 10). The paper gives no number.
 FLOOR = 1e-4
-#: A measured mean counts as above a bound from this many standard errors on (one-sided normal tail 3e-5).
+#: number of standard errors from which a measured mean counts as above a bound (one-sided normal tail 3e-5).
 DECISION = 4.0
 Naturals = tuple[np.ndarray, np.ndarray]
 
@@ -48,8 +51,8 @@ class Estimate:
 def clipped_sep_kl(eta: np.ndarray, precision: np.ndarray, clip: float) -> ClippedKl:
     """KL between SEP and SEP with both natural parameters scaled down to norm ``clip`` (2023, appendix A).
 
-    The printed result has d max(1, |Lambda|_F / C) where Tr(Lambda_p Lambda_q^-1) = d / max(1, |Lambda|_F / C) is due,
-    and |Sigma|_F in the log determinant where |Lambda|_F is due. ``corrected`` is exact.
+    The printed result has two errors. In place of Tr(Lambda_p Lambda_q^-1) = d / max(1, |Lambda|_F / C), it has d
+    max(1, |Lambda|_F / C). In the log determinant, it has |Sigma|_F in place of |Lambda|_F. ``corrected`` is exact.
 
     Raises ValueError for a clip that is not positive or a precision that is not positive definite.
     """
@@ -68,7 +71,7 @@ def clipped_sep_kl(eta: np.ndarray, precision: np.ndarray, clip: float) -> Clipp
 
 
 def symmetric_noise(rng: np.random.Generator, d: int, draws: int) -> np.ndarray:
-    """(draws, d, d): upper triangle with diagonal iid N(0, 1), mirrored to the lower one (definition 4.2)."""
+    """Symmetric matrices (draws, d, d) whose upper triangle with diagonal is iid N(0, 1) (definition 4.2)."""
     upper = np.triu(rng.standard_normal((draws, d, d)))
     return upper + np.swapaxes(np.triu(upper, 1), 1, 2)
 
@@ -76,7 +79,7 @@ def symmetric_noise(rng: np.random.Generator, d: int, draws: int) -> np.ndarray:
 def second_moment(inner: np.ndarray) -> np.ndarray:
     """E[E B E] / sigma2^2 for a symmetric (d, d) matrix B = ``inner``: Tr(B) I + B - diag(B).
 
-    B = I gives d I: the sum of B_k B_k' over e_i e_i' and e_i e_j' + e_j e_i' that defines v(E).
+    B = I gives d I, the sum of B_k B_k' over e_i e_i' and e_i e_j' + e_j e_i' that defines v(E).
     """
     return np.trace(inner) * np.eye(len(inner)) + inner - np.diag(np.diag(inner))
 
@@ -104,10 +107,14 @@ def kl_given_noise(eta: np.ndarray, precision: np.ndarray, change: np.ndarray, s
 
 
 def change_of(precision: np.ndarray, noise: np.ndarray, rule: str, rho: float, floor: float = FLOOR) -> np.ndarray:
-    """D = Lambda_p - Lambda for each E of ``noise`` (draws, d, d) under a rule that restores positive eigenvalues.
+    """D = Lambda_p - Lambda for each E of ``noise`` (draws, d, d), by a rule that restores positive eigenvalues.
 
-    ``shift``: definition 4.2, every eigenvalue moves by rho - lambda_min(Lambda + E), ALSO where Lambda + E is positive
-    definite. ``floor``: algorithm 3, step 10: eigenvalues that are not positive become ``floor``. ``none``: D = E.
+    * ``shift``: definition 4.2. Every eigenvalue moves by rho - lambda_min(Lambda + E), ALSO if Lambda + E is positive
+      definite.
+    * ``floor``: algorithm 3, step 10. Eigenvalues that are not positive become ``floor``.
+    * ``none``: D = E.
+
+    Raises ValueError for another rule.
     """
     if rule == "none":
         return noise
@@ -122,7 +129,10 @@ def change_of(precision: np.ndarray, noise: np.ndarray, rule: str, rho: float, f
 
 
 def kl_given_covariance_noise(precision: np.ndarray, noise: np.ndarray, sigma1: float) -> tuple[np.ndarray, np.ndarray]:
-    """(E_e KL(q || p), |Sigma^-1/2 E Sigma^-1/2|) for each E of the 2021 model: Sigma_p = Sigma + E, mu_p = mu + e."""
+    """(E_e KL(q || p), |Sigma^-1/2 E Sigma^-1/2|), both (draws,), for each E of the model of 2021.
+
+    In that model, Sigma_p = Sigma + E and mu_p = mu + e.
+    """
     root = root_of(precision, 0.5)
     w, u = np.linalg.eigh(root @ noise @ root)
     proper = w[:, 0] > -1
@@ -137,7 +147,7 @@ def kl_given_covariance_noise(precision: np.ndarray, noise: np.ndarray, sigma1: 
 def problem(d: int, clip: float, seed: int = 0) -> Naturals:
     """One q: eigenvalues of Lambda spread evenly on a log scale over 1 : 4, a random basis, and |(eta, Lambda)| = C.
 
-    Both natural parameters have norm C / sqrt(2), what one clipped site may contribute.
+    Both natural parameters have norm C / sqrt(2), which one clipped site may contribute.
     """
     rng = np.random.default_rng((seed, d))
     basis = np.linalg.qr(rng.standard_normal((d, d)))[0]
@@ -162,7 +172,7 @@ def root_of(matrix: np.ndarray, power: float) -> np.ndarray:
 
 
 def estimate(kl: np.ndarray) -> Estimate:
-    """Mean of the finite ones of ``kl`` (draws,); NaN if there are fewer than two."""
+    """Mean of the finite values of ``kl`` (draws,), NaN if there are fewer than two."""
     kept = kl[np.isfinite(kl)]
     share = len(kept) / len(kl) if len(kl) else 0.0
     if len(kept) < 2:
@@ -171,12 +181,12 @@ def estimate(kl: np.ndarray) -> Estimate:
 
 
 def nothing() -> Estimate:
-    """No estimate: no draw met the condition."""
+    """The estimate if no draw met the condition."""
     return Estimate(math.nan, math.nan, 0, 0.0)
 
 
 def naturals(eta: np.ndarray, precision: np.ndarray) -> Naturals:
-    """(eta (d,), Lambda (d, d)) as doubles; ValueError unless Lambda is symmetric and positive definite."""
+    """(eta (d,), Lambda (d, d)) as doubles. Raises ValueError unless Lambda is symmetric and positive definite."""
     eta = np.asarray(eta, dtype=np.float64)
     precision = np.asarray(precision, dtype=np.float64)
     if eta.ndim != 1 or precision.shape != (eta.size, eta.size):
@@ -189,14 +199,14 @@ def naturals(eta: np.ndarray, precision: np.ndarray) -> Naturals:
 
 
 def positive(**settings: float) -> None:
-    """ValueError, by name, for what is no positive number."""
+    """Raises ValueError, with the name, for a setting that is not a positive number."""
     for name, value in settings.items():
         if not (math.isfinite(value) and value > 0):
             raise ValueError(f"{name}={value}; give a positive number")
 
 
 def not_negative(**settings: float) -> None:
-    """ValueError, by name, for what is no standard deviation."""
+    """Raises ValueError, with the name, for a setting that is not a standard deviation."""
     for name, value in settings.items():
         if not (math.isfinite(value) and value >= 0):
             raise ValueError(f"{name}={value}; give a standard deviation, 0 or more")

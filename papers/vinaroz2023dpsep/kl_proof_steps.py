@@ -1,4 +1,4 @@
-"""Every inequality in the proofs of theorem 4.1 of DP-SEP, measured (:mod:`kl_bound` has the theorem)."""
+"""Every inequality in the proofs of theorem 4.1 of DP-SEP, measured. :mod:`kl_bound` has the theorem."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from papers.vinaroz2023dpsep.kl_gaussians import (
     symmetric_noise,
 )  # fmt: skip
 
-#: equation -> (verdict, argument). "as stated" verdicts do not depend on the numbers of one case.
+#: equation -> (verdict, argument). Verdicts "as stated" do not depend on the numbers of one case.
 ARGUMENTS_2023 = {
     "23": ("right", "Tropp 2015, 4.6.1, with v(E) = d sigma2^2"),
     "24": ("right", "E and -E have one law"),
@@ -96,15 +96,19 @@ def proof_steps(
     rng: np.random.Generator,
     draws: int,
 ) -> list[dict[str, object]]:
-    """Every inequality of the 2023 proof (appendix B) measured for one q, in the order of its equation numbers.
+    """Every inequality of the 2023 proof (appendix B) measured for one q, one row each in the order of equation
+    numbers.
 
     Returns
     -------
-    Rows with ``version``, ``equation``, ``claim`` (left <= right throughout; an equality is measured by |difference|
-    <= 0), ``left``, ``right``, ``standard_error`` (of left - right; 0 for a pointwise claim, shown at its worst draw),
-    ``violated_share`` (draws that break a pointwise claim), ``holds`` and the general ``verdict`` and ``argument``.
-    A claim that is wrong in general may hold for one q. lambda_1 is the largest eigenvalue throughout; "[opposite]"
-    pairs lambda_i(P) with lambda_(d+1-i)(Lambda).
+    version, equation, claim : the claim has the form left <= right. An equality is measured by |difference| <= 0.
+    left, right : the two sides. A pointwise claim shows its worst draw.
+    standard_error : of left - right, 0 for a pointwise claim.
+    violated_share : share of draws that violate a pointwise claim.
+    holds : the result for this q. A claim that is wrong in general may hold for one q.
+    verdict, argument : the general verdict and its reason.
+
+    lambda_1 is the largest eigenvalue throughout. "[opposite]" pairs lambda_i(P) with lambda_(d+1-i)(Lambda).
     """
     eta, precision = naturals(eta, precision)
     d = eta.size
@@ -200,9 +204,9 @@ def proof_steps(
 def proof_steps_2021(
     precision: np.ndarray, sigma1: float, sigma2: float, confidence: float, rng: np.random.Generator, draws: int
 ) -> list[dict[str, object]]:
-    """The same for the proof of 2021 (supplement, section 8); means are over the event |W| <= m = 1 - tau.
+    """Every inequality of the 2021 proof (supplement, section 8), as in :func:`proof_steps`.
 
-    Raises ValueError if m >= 1: the theorem has no instance there.
+    Means are over the event |W| <= m = 1 - tau. Raises ValueError if m >= 1, because the theorem then has no instance.
     """
     _, precision = naturals(np.zeros(len(precision)), precision)
     d = len(precision)
@@ -235,7 +239,7 @@ def proof_steps_2021(
 
 
 class _Steps:
-    """Collects rows; ``left <= right`` is a mean over draws (``mean``) or must hold for every draw (``point``)."""
+    """Rows of claims left <= right, as a mean over draws (``mean``) or for every draw (``point``)."""
 
     def __init__(self, version: str, arguments: dict[str, tuple[str, str]]) -> None:
         self.version, self.arguments, self.rows = version, arguments, []
@@ -264,7 +268,7 @@ class _Steps:
         if not math.isfinite(right):
             holds = "meaningless"
         else:
-            # 1e-9 of the size: rounding, for equalities whose two sides agree draw by draw.
+            # 1e-9 of the size allows for rounding in equalities whose two sides agree draw by draw.
             size = 1e-9 * (1 + float(np.max(np.abs(left))))
             holds = "no" if value > right + DECISION * error + size else "yes"
         self._add(equation, claim, value, right, error, 0.0, holds)
@@ -283,15 +287,15 @@ class _Steps:
 
 
 def _worst_index(draws: np.ndarray, right: np.ndarray) -> int:
-    """The i whose mean of ``draws`` is furthest above right[i], where right is a number."""
+    """The index i whose mean of ``draws`` exceeds right[i] most, among finite right[i]."""
     return int(np.argmax(np.where(np.isfinite(right), draws.mean(axis=0) - right, -np.inf)))
 
 
 def step_cases() -> list[tuple[str, np.ndarray, np.ndarray, float, float, float]]:
-    """(name, eta, Lambda, sigma1 = sigma2, rho, confidence of M): small inputs, each made to show one failure."""
+    """Small inputs, each made to show one failure: (name, eta, Lambda, sigma1 = sigma2, rho, confidence of M)."""
     turn = np.array([[math.cos(0.5), -math.sin(0.5)], [math.sin(0.5), math.cos(0.5)]])
     tilted = turn @ np.diag([4.0, 1.0]) @ turn.T
-    # At 45 degrees both coordinates of b are equal, so that no order of the eigenvalues saves term 3.
+    # At 45 degrees both coordinates of b are equal, so no order of the eigenvalues makes term 3 valid.
     half = np.array([[1.0, -1.0], [1.0, 1.0]]) / math.sqrt(2)
     half_turned = half @ np.diag([4.0, 1.0]) @ half.T
     five = problem(5, 1.0)

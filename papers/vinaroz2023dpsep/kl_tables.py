@@ -1,7 +1,8 @@
-"""Tables of theorem 4.1 of DP-SEP beside the Monte Carlo truth.
+"""Tables of theorem 4.1 of DP-SEP compared with Monte Carlo values.
 
-``python -m workflow.extra vinaroz2023dpsep kl_bound.csv`` writes the Monte Carlo table, ``kl_bound_steps.csv`` (each
-inequality of the proofs, measured: ``kl_proof_steps``) and ``kl_bound_slopes.csv`` (the order in N).
+``python -m workflow.extra vinaroz2023dpsep kl_bound.csv`` writes the Monte Carlo table and two more.
+``kl_bound_steps.csv`` has each inequality of the proofs, measured (``kl_proof_steps``). ``kl_bound_slopes.csv`` has the
+order in N.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from papers.vinaroz2023dpsep.kl_gaussians import (
     symmetric_noise,
 )  # fmt: skip
 
-#: The "small positive constant" rho of definition 4.2; the paper gives no number.
+#: the "small positive constant" rho of definition 4.2. The paper gives no number.
 SMALL_RHO = 1e-2
 SEED = 20230401
 
@@ -46,22 +47,31 @@ def monte_carlo_table(
     draws: int = 400,
     small_rho: float = SMALL_RHO,
 ) -> list[dict[str, object]]:
-    """The truth beside both theorems and the corrected bounds, one row per (n, d, sigma, reading of rho, growth).
+    """Monte Carlo KL compared with both theorems and the corrected bounds.
 
-    sigma1 = sigma2 = 2 C sigma / n as in the paper (damping 1). Readings of rho: ``lambda_min`` (B.1: rho =
-    lambda_min(Lambda), known from the private data) and ``small`` (definition 4.2: a small constant). Growth:
-    ``fixed`` (Lambda does not depend on n, the paper's argument) and ``rows`` (Lambda = n Lambda_0, eta = n eta_0: a
-    posterior of n rows at the clip; the mean stays). The same standard noise serves all rows of one d.
+    There is one row per (n, d, sigma, reading of rho, growth). sigma1 = sigma2 = 2 C sigma / n as in the paper (damping
+    1). The same standard noise is used for all rows of one d.
 
-    Columns: ``expected_kl``, ``standard_error`` (definition 4.2); ``expected_kl_floor``, ``standard_error_floor``
-    (algorithm 3: only eigenvalues that are not positive change), ``positive_share`` (draws with Lambda + E positive
-    definite); ``bound_2023`` at the M of probability .99, ``bound_2023_eigenbasis``, ``h_min``, ``holds_2023``
-    ("yes", "no", "undecided" within 4 standard errors, "meaningless" where h_min <= 0), ``bound_2023_least`` and
-    ``holds_2023_least`` at the least M with a positive probability; ``bound_2021_mean``, ``expected_kl_2021`` (given
-    its event; where tau <= 0, given only that Sigma + E is positive definite, ``positive_share_2021``), ``holds_2021``;
-    ``corrected_bound``, ``corrected_probability``, ``expected_kl_event`` (no shift, given |W| <= t; an upper estimate,
-    by a control variate), ``holds_corrected``, ``pointwise_violations`` (draws above :func:`pointwise_bound`);
-    ``corrected_shift_bound`` (for the reading ``lambda_min``). NaN: no such number.
+    * Readings of rho: ``lambda_min`` (B.1: rho = lambda_min(Lambda), known from the private data) and ``small``
+      (definition 4.2: a small constant).
+    * Growth: ``fixed`` (Lambda does not depend on n, the paper's argument) and ``rows`` (a posterior of n rows at the
+      clip, with Lambda = n Lambda_0 and eta = n eta_0; its mean is constant).
+
+    Columns, with NaN if a number does not exist:
+
+    * ``expected_kl``, ``standard_error``: by definition 4.2.
+    * ``expected_kl_floor``, ``standard_error_floor``: by algorithm 3, where only eigenvalues that are not positive
+      change.
+    * ``positive_share``: share of draws with Lambda + E positive definite.
+    * ``bound_2023``, ``bound_2023_eigenbasis``, ``h_min``: at the M of probability .99.
+    * ``holds_2023``: "yes", "no", "undecided" (within 4 standard errors) or "meaningless" (h_min <= 0).
+    * ``bound_2023_least``, ``holds_2023_least``: at the least M with a positive probability.
+    * ``bound_2021_mean``, ``expected_kl_2021``, ``holds_2021``: given the event of the theorem. If tau <= 0, the
+      divergence is only given that Sigma + E is positive definite, whose share is ``positive_share_2021``.
+    * ``corrected_bound``, ``corrected_probability``, ``holds_corrected``: without shift, given |W| <= t.
+    * ``expected_kl_event``: the divergence given that event, an upper estimate by a control variate.
+    * ``pointwise_violations``: draws above :func:`pointwise_bound`.
+    * ``corrected_shift_bound``: for the reading ``lambda_min``.
     """
     rows = []
     for d in dimensions:
@@ -91,8 +101,8 @@ def _rows(eta, precision, standard, n, sigma, clip, growth, small_rho) -> list[d
     inside = size <= corrected.radius
     event = nothing()
     if corrected.radius < 1 and inside.sum() > 1:
-        # E_e KL is nearly the square Q that the bound keeps, and E[Q | G] <= E Q is known exactly: drawing only the
-        # difference leaves no doubt which side of a sharp bound the mean is on.
+        # E_e KL is nearly the square Q that the bound keeps, and E[Q | G] <= E Q is known exactly. So only the
+        # difference is simulated, which shows on which side of a sharp bound the mean lies.
         square = pointwise[inside] * (1 - size[inside])
         known = corrected_parts(eta, precision, deviation, deviation)[0] / 2
         event = estimate(plain[inside] - square + known)
@@ -103,7 +113,7 @@ def _rows(eta, precision, standard, n, sigma, clip, growth, small_rho) -> list[d
         first = estimate(kl[radius <= upper - 1])
         first_bound = theorem_2021(precision, deviation, deviation, tau, upper).mean
     m = radius_2023(d, deviation)
-    # Above the root itself by rounding: its probability is 0.
+    # Slightly above the root, where the probability is 0.
     least_m = radius_2023(d, deviation, 1e-9)
     rows = []
     for reading, rho in (("lambda_min", smallest), ("small", small_rho)):
@@ -156,10 +166,10 @@ def _rows(eta, precision, standard, n, sigma, clip, growth, small_rho) -> list[d
 
 
 def slopes_table(rows: list[dict[str, object]], from_n: int = 1000) -> list[dict[str, object]]:
-    """Least-squares slope of log value on log n for n >= ``from_n`` per (d, sigma, reading, growth) and column.
+    """Least-squares slope of log value on log n for n >= ``from_n``, per (d, sigma, reading, growth) and column.
 
-    A slope of -1 is "scales with 1/N". NaN if fewer than two rows have a positive number (or, for the bound of
-    2023, a meaningful one).
+    A slope of -1 is "scales with 1/N". It is NaN if fewer than two rows have a positive number. For the bound of 2023,
+    a row must also have h_min > 0.
     """
     columns = (
         "expected_kl", "expected_kl_floor", "bound_2023", "expected_kl_2021", "bound_2021_mean", "corrected_bound",

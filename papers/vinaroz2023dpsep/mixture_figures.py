@@ -1,6 +1,6 @@
 """Figures of the mixture of Gaussians: clusters, errors over data sets, and theorem 4.1.
 
-Each is drawn from fits, scores and tables that are there, and left out where they hold nothing for it.
+Each is drawn from the available fits, scores and tables, and left out if they hold no data for it.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def build(
     data: Path,
     extra: Path | None,
 ) -> list[Figure]:
-    """Draw every figure that this experiment has data for, into ``folder``."""
+    """Draw every figure for which this experiment has data, into ``folder``."""
     drawn = []
     for source in config["sources"]:
         if source in PANELS:
@@ -73,7 +73,7 @@ def build(
 
 
 def clusters(folder: Path, source: str, scores: pd.DataFrame, fits: Path, data: Path) -> Figure | None:
-    """Figure 1: test rows of the paper's data set in two coordinates, posterior means with their 98 % ellipses."""
+    """Figure 1: test rows of the paper's data set in two coordinates, and posterior means with their 98 % ellipses."""
     name = f"{source}_figure1"
     table = Path(data) / f"{RELEASED}.npz"
     posteriors = _posteriors(scores, fits)
@@ -167,7 +167,7 @@ def ellipse(mean: np.ndarray, covariance: np.ndarray, points: int = 100) -> np.n
 
 
 def errors(folder: Path, config: dict[str, Any], verdicts: pd.DataFrame, scores: pd.DataFrame) -> Figure | None:
-    """Distribution over data sets of what table 1 prints, a box a method and reading, with the published number."""
+    """Errors of table 1 over data sets: one box plot per method and reading, with the published number."""
     name = "dpsep_mixture_errors"
     rows = verdicts[(verdicts["source"] == "vinaroz2023dpsep") & (verdicts["table"] == "1")]
     rows = rows[np.isfinite(rows["mean"].astype(float))] if len(rows) else rows

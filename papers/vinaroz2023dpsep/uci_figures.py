@@ -1,4 +1,7 @@
-"""The figures of the report, each drawn from verdicts and scores alone and left out where they hold nothing for it."""
+"""Figures of the networks on UCI data.
+
+Each is drawn only from verdicts and scores, and left out if they have no data.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +24,11 @@ from reports.tables import dataset_title, method_title, natural
 SOURCE = "vinaroz2023dpsep"
 COLUMNS = ("ep", "sep", "clipped_sep", "dp_sep", "vi", "dp_vi")
 BASELINES = ("ridge", "predict_mean")
-#: lines of the curve over settings: the method by its own schedule, and linear regression with and without privacy.
+#: reference lines of the curve over settings: the method with its own schedule, and private and non-private linear
+#: regression.
 CURVE_LINES = ("dp_sep_corrected", "adassp", "ridge")
-#: from this ratio of largest to smallest on, a panel is drawn on a logarithmic axis; a negative one only from FAR on.
+#: ratio of largest to smallest value from which a panel has a logarithmic axis. With negative values, one must also
+#: exceed FAR in absolute value.
 LOG_FROM, FAR = 8.0, 50.0
 _INTERVAL = (
     "Bars: 95 % intervals of the mean over splits, corrected for splits that share rows (Nadeau and Bengio 2003); "
@@ -34,7 +39,7 @@ _INTERVAL = (
 def build(
     folder: Path, config: dict[str, Any], verdicts: pd.DataFrame, scores: pd.DataFrame, every: pd.DataFrame
 ) -> list[Figure]:
-    """Draw every figure that this experiment has data for, into ``folder``. ``every``: scores of all experiments."""
+    """Draw every figure for which this experiment has data, into ``folder``. ``every``: scores of all experiments."""
     drawn = []
     for draw, source in ((rmse, scores), (clip, scores), (corrected_curve, every)):
         figure = draw(folder, config, verdicts, source)
@@ -44,7 +49,7 @@ def build(
 
 
 def rmse(folder: Path, config: dict, verdicts: pd.DataFrame, scores: pd.DataFrame) -> Figure | None:
-    """Published RMSE of table 3 and ours by reading, a panel per data set, with the two baselines."""
+    """Published RMSE of table 3 and ours by reading, one panel per data set, with the two baselines."""
     name = "dpsep_uci_rmse"
     if SOURCE not in config["sources"]:
         return None
@@ -65,7 +70,7 @@ def rmse(folder: Path, config: dict, verdicts: pd.DataFrame, scores: pd.DataFram
                     panel += _panel_column(ax, k, part, width=0.8)
             for method in BASELINES:
                 found = lines[(lines["dataset"] == d) & (lines["method"] == method)]
-                if len(found):  # the authors' splits where both are there: most published columns stand on them
+                if len(found):  # the authors' splits if both exist: most published columns use them
                     r = found.sort_values("protocol").iloc[0]
                     ax.axhline(r["mean"], linewidth=1.1, zorder=1, **_level(method))
                     keep = ("dataset", "method", "protocol", "mean", "std", "n")
@@ -173,7 +178,7 @@ def corrected_curve(folder: Path, config: dict, verdicts: pd.DataFrame, scores: 
             ax.set_ylabel(f"test RMSE{_unit(d)}")
             ax.set_title(dataset_title(d))
             _scale(ax, *_reached(panel))
-        # A panel without some line must not decide the legend: every label of any panel, once.
+        # Some panels lack a line, so the legend has every label of any panel once.
         style.legend(figure, style.labels(axes), methods)
         style.save(figure, folder / name, pd.DataFrame(data))
     titles = ", ".join(method_title(m) for m in CURVE_LINES if m in set(lines["method"]))
@@ -208,7 +213,7 @@ def _means(scores: pd.DataFrame, metric: str) -> pd.DataFrame:
 
 
 def _panel_column(ax, k: int, part: pd.DataFrame, width: float) -> list[dict[str, Any]]:
-    """Published number and ours at place ``k`` of the x axis; returns the rows drawn."""
+    """Draw the published number and ours at place ``k`` of the x axis; returns the rows drawn."""
     first = part.iloc[0]
     value, spread = float(first["published_mean"]), float(first["published_std"] or "nan")
     half = width / 2
@@ -242,10 +247,11 @@ def _panel_column(ax, k: int, part: pd.DataFrame, width: float) -> list[dict[str
 
 
 def _scale(ax, points: list[float], reach: list[float]) -> None:
-    """Axis and limits of a panel. ``points``: what must be seen; ``reach``: ends of intervals, cut where they go far.
+    """Set axis and limits of a panel.
 
-    Positive numbers that span much stand on a logarithmic axis, negative or mixed ones on a symmetric one; both
-    label 1, 2 and 5 of each power of ten.
+    ``points``: values that must be visible. ``reach``: ends of intervals, may be cut. Positive numbers with a large
+    ratio get a logarithmic axis, and negative or mixed ones a symmetric logarithmic one. The logarithmic axis labels 1,
+    2 and 5 of each power of ten if it spans less than three powers, else only the powers.
     """
     points = [p for p in points if math.isfinite(p)]
     low, high = min(points), max(points)
@@ -277,7 +283,7 @@ def _scale(ax, points: list[float], reach: list[float]) -> None:
 
 
 def _reached(rows: list[dict[str, Any]]) -> tuple[list[float], list[float]]:
-    """(what must be seen, ends of intervals) of drawn rows."""
+    """(values that must be visible, ends of intervals) of the drawn rows."""
     points, ends = [], []
     for r in rows:
         points.append(r["mean"])
@@ -326,6 +332,6 @@ def _legend(figure, handles: list[Any]) -> None:
 
 
 def _level(method: str) -> dict[str, Any]:
-    """Look of a method without privacy that is one level in a panel."""
+    """Look of a non-private method that is one horizontal line in a panel."""
     look = palette.look(method)
     return {"color": look.colour, "linestyle": look.dashes}

@@ -1,12 +1,11 @@
-"""Further small tables for the findings.
+"""Further small tables for the findings, one function per table.
 
-``counterexample``         two neighbouring tables on which the authors' draw is not (epsilon, delta)-private
-``counterexample_adaops``  the same of AdaOPS, by Monte Carlo (both in ``papers.wang2018.counterexamples``)
-``cap``                    how often AdaOPS' cap on L decides, and how often it is no bound
-``targets``                noise-free errors with the target that a table's name suggests
-``scaling``                what one row does to the scaling of all others
-``penalties``              the concentrated rule's lambda with the logical "and" and as it is meant
-``noise``                  by which factor the noise of SSP and AdaSSP would have to change
+``counterexample`` two neighbouring tables on which the authors' draw is not (epsilon, delta)-private
+``counterexample_adaops`` the same for AdaOPS, by Monte Carlo (both in ``papers.wang2018.counterexamples``) ``cap`` how
+often AdaOPS' limit on L is used, and how often it is not a bound ``targets`` noise-free errors with the target that a
+table's name suggests ``scaling`` the effect of one row on the scaling of all others ``penalties`` the concentrated
+rule's lambda with the logical "and" and as intended ``noise`` the factor by which the noise of SSP and AdaSSP would
+have to change
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from privacy.repeats import NoiseSource
 
 
 class _Told:
-    """A noise source of many repetitions that keeps what AdaOPS releases. No ledger: it is for looking at the cap."""
+    """A noise source of many repetitions for inspecting AdaOPS' limit on L. It keeps no ledger."""
 
     def __init__(self, rng: np.random.Generator, count: int):
         self.count, self._rng = count, rng
@@ -47,7 +46,7 @@ class _Told:
 
 
 def lengths(moments: Moments, epsilon: float, delta: float, noise: NoiseSource):
-    """(1 + |w|, exp of its noisy logarithm, cap) of AdaOPS as its program runs, each (count,)."""
+    """(1 + |w|, exp of its noisy logarithm, limit on L) of AdaOPS as the authors' code runs it, each (count,)."""
     tail, scale = log_over_delta(6, delta), math.sqrt(log_over_delta(6, delta)) * 4 / epsilon
     least = sampling._noisy_least(moments, sampling.IDENTITY, scale, scale * math.sqrt(tail), noise)
     penalty = sampling.chosen_penalty(moments.d, epsilon, tail, least)
@@ -58,7 +57,7 @@ def lengths(moments: Moments, epsilon: float, delta: float, noise: NoiseSource):
 
 
 def cap(mirror: str | None) -> pd.DataFrame:
-    """Over folds and repetitions: shares of fits in which the cap is below the released bound, and below 1 + |w|."""
+    """Shares of all fits in which AdaOPS' limit on L is below the released bound, and below 1 + |w|."""
     told, rows = run.config(), []
     for name in data.names():
         try:
@@ -81,13 +80,13 @@ def cap(mirror: str | None) -> pd.DataFrame:
 
 
 def noise_free_errors(name: str, table: Table) -> tuple[float, float]:
-    """Errors of the mean and of ridge regression over the ten folds."""
+    """Mean squared errors over the ten folds of predicting the mean and of ridge regression."""
     x, y, _ = data.normalised(name, table)
     given = run.folds(name, x, y)
     return tuple(float(np.mean([f.error(run.noise_free(m, f))[0] for f in given])) for m in run.NOISE_FREE)
 
 
-#: table -> (what its name suggests, target and columns that are left out then, counted in the raw file).
+#: table -> (what its name suggests, transform of that target, columns left out, column of that target in the raw file).
 SUGGESTED: dict[str, tuple[str, Callable[[np.ndarray], np.ndarray], tuple[int, ...], int]] = {
     "wine": ("quality is the target, alcohol an input", lambda y: y, (), 11),
     "concreteslump": ("slump is the target, fine aggregate an input", lambda y: y, (9, 10), 8),
@@ -112,8 +111,8 @@ def targets(mirror: str | None) -> pd.DataFrame:
 def scaling(mirror: str | None) -> pd.DataFrame:
     """The effect of one row on the scaling of all others.
 
-    If the row of the largest target is removed, all other targets are divided by the second largest, so they are
-    multiplied by the same factor.
+    The targets are divided by the largest absolute centred target. If its row is removed, all other targets are divided
+    by the second largest instead. ``factor`` is the factor by which they are multiplied.
     """
     rows = []
     for name in data.names():
@@ -130,8 +129,7 @@ def scaling(mirror: str | None) -> pd.DataFrame:
 
 
 def noise(mirror: str | None) -> pd.DataFrame:
-    """Noise multiplier of a release as the authors' code has it, and the one at which all releases cost (epsilon,
-    delta)."""
+    """Noise multipliers of a release in the authors' code, and those at which all releases cost (epsilon, delta)."""
     told, rows = run.config(), []
     delta = float(told["delta"])
     for method, releases, k in (("ssp", 2, 4), ("adassp", 3, 6)):
@@ -146,7 +144,7 @@ def noise(mirror: str | None) -> pd.DataFrame:
 
 
 def penalties(mirror: str | None) -> pd.DataFrame:
-    """lambda of the concentrated rule as run and as meant, on nine tenths of each table's rows."""
+    """lambda of the concentrated rule as run and as intended, on nine tenths of each table's rows."""
     told, rows = run.config(), []
     for name in data.names():
         n, d = int(data.sizes().loc[name]["n"]) * 9 // 10, int(data.sizes().loc[name]["d"])

@@ -1,6 +1,6 @@
-"""Claims of the abstract, tested on scores and ledgers. The body of the paper was not at hand.
+"""Claims of the abstract, tested on scores and ledgers. The body of the paper was not available.
 
-Each claim is one function of the committed tables, with the source's words as its quote. Verdicts: those of
+Each claim is one function of the committed tables and has the source's words as its quote. The verdicts are those of
 ``reports.claims``.
 """
 
@@ -20,7 +20,7 @@ README = "README of the authors' code"
 
 @dataclass(frozen=True)
 class Tables:
-    """The tables that claims read, all of ``reference/``."""
+    """The tables of ``reference/`` that claims read."""
 
     wins: pd.DataFrame
     ledger: pd.DataFrame
@@ -33,8 +33,11 @@ ALL = 36
 
 
 def both_beat_all(tables: Tables) -> dict[str, Outcome]:
-    """No test: "nearly all" is no number, and the source names no epsilon. Counts are told as evidence, and up to which
-    epsilon they could be more than half of all tables, the least that the words can mean."""
+    """Counts for the claim on "nearly all" data sets, without a test.
+
+    "Nearly all" is not a number, and the source names no epsilon. The counts are reported as evidence. So is the
+    largest epsilon up to which the share could exceed one half, the least that the words can mean.
+    """
     out = {}
     for reading, g in _counts(tables, "both adaptive methods below the three others"):
         possible = g["yes"].astype(int) + ALL - g["of"].astype(int)
@@ -46,8 +49,11 @@ def both_beat_all(tables: Tables) -> dict[str, Outcome]:
 
 
 def adapt(tables: Tables) -> dict[str, Outcome]:
-    """No test: "nearly optimal" bounds a ratio to an optimum that no table has. How often each is below what it was
-    made from is told as evidence."""
+    """Counts for the claim "nearly optimal", without a test.
+
+    The words bound a ratio to an optimum that no table has. The counts of how often each method's error is below that
+    of the method it was derived from are reported as evidence.
+    """
     told: dict[str, list[str]] = {}
     for question in ("AdaOPS below OPS", "AdaSSP below SSP"):
         for reading, g in _counts(tables, question):
@@ -70,9 +76,9 @@ def data_sets(tables: Tables) -> dict[str, Outcome]:
 
 
 def guarantee(tables: Tables) -> dict[str, Outcome]:
-    """The two adaptive methods cost at most the claimed epsilon at every budget, scaling taken as public.
+    """The two adaptive methods cost at most the claimed epsilon at every budget, if the scaling is taken as public.
 
-    Holds where the accountants say so; does not where two neighbouring tables show more than the claimed delta.
+    The claim holds if the accountants confirm it. It fails if two neighbouring tables have more than the claimed delta.
     """
     out = {}
     for reading in run.config()["readings"]["adaops"]:
@@ -121,11 +127,11 @@ CLAIMS = (
 )
 
 
-#: id -> what the corrected reading changes.
+#: id of a claim -> what the corrected reading changes.
 REPAIRS = {"guarantee": "AdaOPS is replaced by a version whose guarantee is proved"}
 
 
 def build(tables: Tables) -> pd.DataFrame:
-    """One row per claim. That a reading is private is the one claim that is judged."""
+    """One row per claim. Only the claim that a reading is private is judged."""
     made = judged_claims(CLAIMS, tables)
     return made.assign(repair=made["claim"].map(REPAIRS).fillna(""))

@@ -1,8 +1,8 @@
-"""Neighbouring tables on which a draw as the authors' code makes it is not (epsilon, delta)-private.
+"""Neighbouring tables on which the posterior sample of the authors' code is not (epsilon, delta)-private.
 
-Both tables have two inputs and rows of norm 1 with target 1; t of n rows' worth of squares lie along x = (1, -1) /
-sqrt(2), the rest along v = (1, 1) / sqrt(2). The neighbour has one row more, x with target 1 or -1. The result is a
-lower bound of the true delta, which is a supremum over all tables.
+Both tables have two inputs, and rows of norm 1 with target 1. Of the n rows' squares, t lie along x = (1, -1) / sqrt(2)
+and the rest along v = (1, 1) / sqrt(2). The neighbour has one more row, x with target 1 or -1. The result is a lower
+bound on the true delta, which is a supremum over all tables.
 """
 
 from __future__ import annotations
@@ -19,18 +19,19 @@ from papers.wang2018.estimators.moments import AUTHORS, PRINTED, Moments
 from privacy.budget import BudgetSpec
 from privacy.repeats import Repeats
 
-#: rows of the tables of the counterexample, and the budgets at which it is tried.
+#: numbers of rows of the tables, and the epsilons at which the counterexample is tried.
 ROWS, BUDGETS = (1_000, 10_000, 45_000), ("0.1", "1", "10")
-#: points of the quadrature along each axis, and its reach in standard deviations: a normal distribution has 1e-15
-#: beyond.
+#: points of the quadrature along each axis, and its range in standard deviations. A normal distribution has a
+#: probability of 1e-15 beyond it.
 GRID, REACH = 241, 8.0
 
 
 def table(t: float, n: int, extra: float | None = None) -> Moments:
-    """Moments of the n rows, and of one row more, x with target ``extra``.
+    """Moments of the n rows, and of one more row x with target ``extra`` unless it is None.
 
-    Rows sqrt(t / n) x +- sqrt(1 - t / n) v, the signs in equal numbers, all targets 1: X'X = t xx' + (n - t) vv',
-    X'y = sqrt(n t) x.
+    The rows are sqrt(t / n) x +- sqrt(1 - t / n) v, with both signs equally often, and all targets are 1. So
+
+        X'X = t xx' + (n - t) vv',  X'y = sqrt(n t) x.
     """
     x, v = np.array([1.0, -1.0]) / math.sqrt(2), np.array([1.0, 1.0]) / math.sqrt(2)
     gram, cross = t * np.outer(x, x) + (n - t) * np.outer(v, v), math.sqrt(n * t) * x
@@ -40,7 +41,7 @@ def table(t: float, n: int, extra: float | None = None) -> Moments:
 
 
 def posterior(t: float, n: int, found: sampling.Tempering, factor: str, extra: float | None = None):
-    """Mean and covariance of the draw on :func:`table`. ``factor``: AUTHORS or PRINTED."""
+    """Mean (2,) and covariance (2, 2) of the posterior sample on :func:`table`. ``factor``: AUTHORS or PRINTED."""
     moments = table(t, n, extra)
     h = moments.gram + (sampling.IDENTITY + float(found.penalty)) * np.eye(2)
     upper = np.linalg.cholesky(h).T
@@ -49,13 +50,15 @@ def posterior(t: float, n: int, found: sampling.Tempering, factor: str, extra: f
 
 
 def hockey_stick(p, q, epsilon: float) -> float:
-    """integral of max(0, p - exp(epsilon) q) for two normal distributions (mean, covariance) in the plane, by
-    quadrature."""
+    """The integral of max(0, p - exp(epsilon) q) over the plane, by quadrature.
+
+    p, q: normal distributions as (mean, covariance).
+    """
     axis = np.linspace(-REACH, REACH, GRID)
     u = np.stack(np.meshgrid(axis, axis, indexing="ij"), axis=-1).reshape(-1, 2)
     lower, other = np.linalg.cholesky(p[1]), np.linalg.cholesky(q[1])
     w = p[0] + u @ lower.T
-    log_p = -0.5 * np.sum(u**2, axis=1)  # with the Jacobian of u -> w left out on both sides
+    log_p = -0.5 * np.sum(u**2, axis=1)  # the Jacobian of u -> w is left out on both sides
     z = np.linalg.solve(other, (w - q[0]).T)
     log_q = -0.5 * np.sum(z**2, axis=0) + math.log(np.linalg.det(lower) / np.linalg.det(other))
     ratio = np.minimum(epsilon + log_q - log_p, 0.0)
@@ -63,10 +66,10 @@ def hockey_stick(p, q, epsilon: float) -> float:
 
 
 def counterexample(mirror: str | None) -> pd.DataFrame:
-    """Largest delta over t, the target of the row more, and both directions. d = 2.
+    """Largest delta over t, the target of the additional row, and both directions, for two inputs.
 
-    The draw of one rule at one budget on the two tables is normal, so delta at the claimed epsilon is an integral in
-    the plane; it is a lower bound of the true delta, over all tables.
+    The sample of one rule at one budget is normal on both tables. So delta at the claimed epsilon is an integral in the
+    plane. It is a lower bound on the true delta, which is a supremum over all tables.
     """
     delta, rows = float(run.config()["delta"]), []
     for n in ROWS:
@@ -88,20 +91,22 @@ def counterexample(mirror: str | None) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-#: t of the tables on which AdaOPS is tried; draws that choose the event, and draws that count it.
+#: values of t at which AdaOPS is tried, samples that choose the event, and samples that estimate its probability.
 ALONG, PILOT, DRAWS = (10.0, 30.0, 100.0, 300.0, 1_000.0), 200_000, 1_000_000
-#: printed, and L without its cap: what is left then is not the cap's doing.
+#: the printed reading without its limit on L, to see whether a violation is due to the limit.
 NO_CAP = "printed, no cap"
 #: two-sided confidence of each of the two counts.
 SURE = 0.99
 
 
 def counterexample_adaops(mirror: str | None) -> pd.DataFrame:
-    """delta >= P(S) - exp(epsilon) Q(S) for a half-plane S of coefficients, by draws of the engine itself. d = 2.
+    """Lower bounds on delta of AdaOPS by sampling, for two inputs.
 
-    A pilot sample chooses t, the target of the row more, which of the two tables is P, and S; fresh draws count it.
-    ``delta_at_least``: with the Clopper-Pearson ends of both counts (99 % each, so it is too high in at most 1 % of
-    cases), 0 where they show nothing.
+    The bounds are P(S) - exp(epsilon) Q(S) for a half-plane S of coefficients.
+
+    A pilot sample chooses t, the target of the additional row, which of the two tables is P, and S. New samples
+    estimate the two probabilities. ``delta_at_least`` uses the ends of their Clopper-Pearson intervals of 99 % each, so
+    it is too high in at most 1 % of cases. It is 0 if they show no violation.
     """
     delta, rows = float(run.config()["delta"]), []
     for n in ROWS:
@@ -135,10 +140,7 @@ def _drawer(epsilon: float, delta: float, reading: str, rng: np.random.Generator
 
 
 def _candidates(draw, t: float, n: int, epsilon: float):
-    """(delta on the pilot, t, (P, Q), direction, threshold): the best half-plane of each pair of tables.
-
-    Its direction is that of Fisher's discriminant; the threshold is the best of the pilot's quantiles.
-    """
+    """(delta on the pilot, t, (P, Q), direction, threshold) of the best half-plane along Fisher's discriminant."""
     without = table(t, n)
     first = draw(without, PILOT)
     for y in (1.0, -1.0):
@@ -155,7 +157,10 @@ def _candidates(draw, t: float, n: int, epsilon: float):
 
 
 def sure_difference(inside: int, other: int, draws: int, epsilon: float) -> float:
-    """Lower end of P(S) less exp(epsilon) times the upper end of Q(S), from counts of ``draws`` (Clopper-Pearson)."""
+    """Lower confidence limit of P(S) minus exp(epsilon) times the upper limit of Q(S), from counts.
+
+    The limits are the ends of Clopper-Pearson intervals at the level ``SURE``.
+    """
     tail = (1 - SURE) / 2
     low = beta.ppf(tail, inside, draws - inside + 1) if inside > 0 else 0.0
     high = beta.ppf(1 - tail, other + 1, draws - other) if other < draws else 1.0

@@ -1,12 +1,11 @@
 """The 29 tables of Wang (2018), from raw files to normalised rows.
 
-The tables differ in ``datasets.csv`` (sizes, target) and ``files.csv`` (sources, checksums, licences), both of the
-published results, and in ``RECIPES``: which column is the target, how it is transformed, and which columns the
-preparation scripts drop. The preparation is the same for all (:func:`normalised`). It uses all rows, including test
-rows.
+Three places describe a table. ``datasets.csv`` has its sizes and target, and ``files.csv`` the sources, checksums and
+licences. ``RECIPES`` says which column is the target, how it is transformed, and which columns the preparation scripts
+drop. The preparation is the same for all tables (:func:`normalised`). It uses all rows, including test rows.
 
-Departures from the bytes that the authors used: ``protein`` and ``wine`` are UCI's files (in protein numbers differ
-by rounding), ``gas`` is a copy of five digits (``files.csv``). A test bounds what they change by the
+Three tables differ from the authors' files. ``protein`` and ``wine`` are UCI's files, and numbers of protein differ by
+rounding. ``gas`` is a copy with five digits (``files.csv``). A test bounds the effect of these differences by the
 noise-free numbers.
 """
 
@@ -26,19 +25,19 @@ from datasets.wang2018 import RECIPES, parse
 
 HERE = Path(__file__).parent
 ABSENT = "NOT HERE"
-#: tables whose raw file is that of one of the suite's own data sets, with its checksum.
+#: tables that share raw file and checksum with a data set of ``datasets/``.
 SHARED = frozenset({"protein", "wine"})
 
 
 @cache
 def sizes() -> pd.DataFrame:
-    """``datasets.csv``, strings, by data set."""
+    """``datasets.csv`` as strings, indexed by data set."""
     return pd.read_csv(HERE / "datasets.csv", dtype=str, keep_default_na=False).set_index("dataset")
 
 
 @cache
 def files() -> pd.DataFrame:
-    """``files.csv``, strings."""
+    """``files.csv`` as strings."""
     return pd.read_csv(HERE / "files.csv", dtype=str, keep_default_na=False)
 
 
@@ -81,11 +80,12 @@ def every() -> list[DataSet]:
 
 
 def normalised(name: str, table: Table) -> tuple[np.ndarray, np.ndarray, float]:
-    """Rows of norm 1, targets in [-1, 1], and the largest absolute centred target, as the preparation scripts make
-    them.
+    """Rows of norm 1, targets in [-1, 1], and the largest absolute centred target, as in the preparation scripts.
 
-    z-scores (sd over n - 1) of all rows, a constant column 0; the target less its mean, over its largest absolute
-    value; z-scores once more, sd 0 counted as 1; each row over its norm. No intercept.
+    1. Inputs become z-scores with the standard deviation of n - 1, over all rows. A constant column becomes 0.
+    2. The target is centred and divided by its largest absolute value.
+    3. Inputs become z-scores once more. A standard deviation of 0 counts as 1.
+    4. Each row is divided by its norm. There is no intercept.
     """
     x, y = table.x - table.x.mean(axis=0), table.y - table.y.mean()
     spread = table.x.std(axis=0, ddof=1)

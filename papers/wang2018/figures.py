@@ -1,5 +1,4 @@
-"""Figures: error against epsilon on each data set with our band beside the published error, and all cells in one
-picture."""
+"""Figures: error against epsilon on each data set with the published error, and all published numbers in one figure."""
 
 from __future__ import annotations
 
@@ -17,13 +16,13 @@ from workflow.program import read_scores
 from workflow.published import KEY
 
 READINGS = {r: READING_TITLES[r] for r in ("authors", "printed", "corrected")}
-#: panels of one figure of errors: rows, columns.
+#: rows and columns of panels of one figure of errors.
 PANELS = (5, 3)
 BAND = (0.025, 0.975)
 
 
 def bands(scores: pd.DataFrame, verdicts: pd.DataFrame) -> pd.DataFrame:
-    """One row a published cell of the authors' reading: published error, median and central 95 % of our repetitions."""
+    """Published errors of the authors' reading, and median and central 95 % of our repetitions."""
     cells = verdicts[verdicts["reading"] == "authors"].copy()
     cells["epsilon"] = cells["setting"].str.extract(r"epsilon=([\d.]+)")[0].fillna("")
     ours = scores[(scores["reading"] == "authors") & (scores["status"] == "ok")]
@@ -39,7 +38,7 @@ def bands(scores: pd.DataFrame, verdicts: pd.DataFrame) -> pd.DataFrame:
 
 
 def errors(frame: pd.DataFrame, methods: list[str], stem: Path, title: str) -> list[Figure]:
-    """One panel per data set: our band and median, the published numbers as marks."""
+    """One panel per data set: our median and central 95 % range, and the published numbers as marks."""
     names = sorted(frame["dataset"].unique())
     per, made = PANELS[0] * PANELS[1], []
     parts = [names[start : start + per] for start in range(0, len(names), per)]
@@ -66,7 +65,7 @@ def errors(frame: pd.DataFrame, methods: list[str], stem: Path, title: str) -> l
 
 
 def _panel(ax, rows: pd.DataFrame, methods) -> None:
-    # Beyond a hundred times the mean's error nothing is to be seen; SSP goes on to 1e6.
+    # Errors above a hundred times that of the mean are cut off. SSP reaches 1e6.
     trivial = rows.loc[rows["method"] == "trivial", "published"].iloc[0]
     own = rows[rows["method"].isin([*methods, *run.NOISE_FREE])]
     least = min(own["published"].min(), own["low"].min())
@@ -104,7 +103,7 @@ def _key(figure, methods) -> None:
 
 
 def all_cells(verdicts: pd.DataFrame, stem: Path) -> Figure:
-    """Ours against published, and the ranks of the published numbers among ours, by reading."""
+    """Our errors against the published ones, and the ranks of the published numbers among ours, by reading."""
     told = verdicts[verdicts["mean"].notna()].copy()
     told["ratio"] = told["median"] / told["published_mean"].astype(float)
     spans = [(0.7 * v.min(), 1.4 * v.max()) for v in (told["published_mean"].astype(float), told["ratio"])]
@@ -148,7 +147,7 @@ def _scatter(ax, rows: pd.DataFrame, spans) -> None:
 
 
 def _ranks(ax, rows: pd.DataFrame) -> None:
-    """Cells in each of 20 bins of the rank over the number that uniform ranks give, with its central 95 %."""
+    """Published numbers per 20th of the ranks, over the number of uniform ranks, with its central 95 %."""
     noisy = rows[rows["rank"].notna()]
     edges = np.linspace(0, 1, 21)
     found = np.histogram((noisy["rank"] + 0.5) / (noisy["n"] + 1), edges)[0]

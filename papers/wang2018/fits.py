@@ -1,7 +1,7 @@
-"""The single fits of this program that the audit records and replays.
+"""The single fits of these estimators that the audit records and replays.
 
-Rows and targets are cut to norm 1, the domain that all estimators presuppose; the number of rows is public. Readings
-whose ledger is infinite claim nothing that an audit could refute, and are left out.
+Rows and targets are clipped to norm 1, the domain that all estimators presuppose. The number of rows is public.
+Readings with an infinite epsilon in the ledger are left out, because an audit cannot refute them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from privacy.ledger import Relation
 from privacy.repeats import OneFit
 
 SPEC = BudgetSpec(epsilon=1.0, delta=1e-5)
-#: of a fit whose only release is a draw
+#: for a fit whose only release is a posterior sample
 DRAW = {
     "noise": "the release is a draw, which no mechanism makes",
     "tails": "as for the noise",
@@ -39,7 +39,7 @@ READINGS = {
 
 
 def moments_of(task: Task) -> Moments:
-    """Moments of the rows cut to norm 1, with the public number of rows."""
+    """Moments of the rows clipped to norm 1, with the public number of rows."""
     length = np.maximum(np.linalg.norm(task.x, axis=1, keepdims=True), 1.0)
     found = Moments.of(task.x / length, np.clip(task.y, -1, 1))
     return Moments(found.gram, found.cross, task.public.n)
@@ -57,7 +57,7 @@ def own(method: str, reading: str) -> OwnFit:
     unasked = draws if reading == CORRECTED else draws | spends
     if method == "adaops":
         unasked = {"enforced": "the ledger keeps the budget at a smaller delta, as its proof says"}
-    # under less, what AdaOPS releases first does not matter for a dozen rows
+    # at smaller budgets, AdaOPS' first releases have no effect on a dozen rows
     epsilon = 100.0 if method == "adaops" else 1.0
     spec = replace(SPEC, epsilon=epsilon)
     return OwnFit(f"{method} ({reading})", Relation.ADD_REMOVE, toy(12, 3, 1.0), spec,

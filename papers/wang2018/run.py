@@ -1,14 +1,16 @@
 """All methods, readings and budgets on one table.
 
-One run of a method is the mean over the ten given folds of the mean squared error on the fold's test rows, in units
-of the largest absolute centred target squared. The noise is drawn ``repeats`` times in one array operation a
-fold (``privacy.repeats``); the folds, and so all that a run shares with the published one, stay as they are. All
-cells of a fold share its Gram matrix and eigenvalues.
+One run of a method is the mean over the ten given folds of the mean squared error on the fold's test rows. Its unit is
+the square of the largest absolute centred target. One array operation per fold draws the noise ``repeats`` times
+(``privacy.repeats``). The folds are those of the published run. All settings share a fold's Gram matrix and
+eigenvalues.
 
-Columns: dataset, method, reading, epsilon, delta, metric, scale, repeats, status, reason, mean, std (over
-repetitions; of a noise-free method over folds), ledger_epsilon, ledger (of one fit, fold 1), runs
-(the repetitions, six digits, separated by blanks). Rows of a noise-free method
-carry all digits.
+Columns: dataset, method, reading, epsilon, delta, metric, scale, repeats, status, reason, mean, std, ledger_epsilon,
+ledger, runs.
+
+* ``std`` is over repetitions, and over folds for a noise-free method.
+* ``ledger`` is that of one fit on fold 1.
+* ``runs`` are the repetitions with six digits, separated by blanks. Noise-free methods have all digits.
 """
 
 from __future__ import annotations
@@ -32,10 +34,10 @@ from privacy.budget import BudgetSpec
 from privacy.repeats import NoiseSource, Repeats
 from workflow import program
 
-#: the settings of ``program.yaml``
+#: the settings in ``program.yaml``.
 config = partial(program.config, Path(__file__).parent)
 NOISE_FREE = ("trivial", "non_private")
-#: of each release of a ledger, without its Renyi curve
+#: fields of each release in the column ``ledger``, without its Renyi curve
 FACTS = ("what", "mechanism", "relation", "noise_multiplier", "sensitivity", "proof")
 COLUMNS = (
     *("dataset", "method", "reading", "epsilon", "delta", "metric", "scale", "repeats", "status", "reason"),
@@ -44,7 +46,7 @@ COLUMNS = (
 
 
 def engine(method: str) -> Callable[[Moments, float, float, str, NoiseSource], np.ndarray]:
-    """(moments, epsilon, delta, reading, noise) -> coefficients (count, d). Raises KeyError for an unknown method."""
+    """The estimator (moments, epsilon, delta, reading, noise) -> (count, d). Raises KeyError for an unknown method."""
     simple = {"ssp": ssp, "adassp": adassp, "adaops": posterior_sampling.adaops, "objpert": objective_perturbation}
     if method in simple:
         return simple[method]
@@ -58,7 +60,7 @@ def engine(method: str) -> Callable[[Moments, float, float, str, NoiseSource], n
 
 @dataclass(frozen=True)
 class Fold:
-    """Moments of the training rows and what the error on the test rows needs of them."""
+    """Moments of one fold's training rows, and what the error on its test rows needs."""
 
     train: Moments
     gram: np.ndarray
@@ -67,7 +69,7 @@ class Fold:
     n: int
 
     def error(self, w: np.ndarray) -> np.ndarray:
-        """Mean squared error on the test rows of each row of ``w`` (r, d): (r,)."""
+        """Mean squared errors (r,) on the test rows, one per row of ``w`` (r, d)."""
         return (self.square - 2 * w @ self.cross + np.einsum("rd,rd->r", w @ self.gram, w)) / self.n
 
 
@@ -81,19 +83,19 @@ def folds(name: str, x: np.ndarray, y: np.ndarray) -> list[Fold]:
 
 
 def noise_free(method: str, fold: Fold) -> np.ndarray:
-    """Coefficients (1, d): 0, or those of ridge regression with the identity of the authors' code."""
+    """Coefficients (1, d): zero, or those of ridge regression with the identity of the authors' code."""
     if method == "trivial":
         return np.zeros((1, fold.train.d))
     return fold.train.ridge(np.array([posterior_sampling.IDENTITY]))
 
 
 def generator(name: str, method: str, epsilon: str, fold: int) -> np.random.Generator:
-    """The stream of one cell on one fold, the same for all readings."""
+    """The random generator of one method and epsilon on one fold, the same for all readings."""
     return program.stream("wang2018", name, method, epsilon, str(fold))
 
 
 def repetitions(name, rows: list[Fold], method, reading, epsilon: str, delta: float, count: int):
-    """Runs (count,) and the ledger of one fit on the first fold."""
+    """Errors (count,) of the repetitions, and the ledger of one fit on the first fold."""
     errors, ledger = np.zeros(count), None
     for index, fold in enumerate(rows):
         rng = generator(name, method, epsilon, index)
@@ -105,7 +107,10 @@ def repetitions(name, rows: list[Fold], method, reading, epsilon: str, delta: fl
 
 
 def spent(ledger, method: str, reading: str, epsilon: float, delta: float) -> float:
-    """Epsilon of a ledger at ``delta``; less what may fail for the corrected AdaOPS, whose proof says so."""
+    """Epsilon of a ledger at ``delta``.
+
+    For the corrected AdaOPS, delta is reduced by the failure probabilities of its proof.
+    """
     from privacy.accountants import epsilon_of
 
     kept = posterior_sampling.constants(epsilon, delta)[2] if (method, reading) == ("adaops", CORRECTED) else delta
@@ -115,7 +120,7 @@ def spent(ledger, method: str, reading: str, epsilon: float, delta: float) -> fl
 def rows(
     name: str, scale: str, mirror: str | None, raw: str | Path, wanted: Callable[[dict], bool] | None = None
 ) -> Iterator[dict]:
-    """Rows of one table, or those that are ``wanted``; of all its cells with their reason where it cannot be had."""
+    """Score rows of one table, or those that are ``wanted``. If the table is not available, each has the reason."""
     told, delta = config(), float(config()["delta"])
     count = int(told["repeats"][scale])
     try:

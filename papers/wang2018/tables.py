@@ -1,5 +1,4 @@
-"""Small tables from scores and verdicts: what claims and findings read. Each function gives one table of
-``reference/``."""
+"""Small tables from scores and verdicts for claims and findings. Each function makes one table of ``reference/``."""
 
 from __future__ import annotations
 
@@ -14,7 +13,7 @@ from papers.wang2018 import PAPER, claims, run, verdicts
 from papers.wang2018.verdicts import values_of
 from reports.program import counts
 
-#: order and titles of the methods, everywhere.
+#: titles of the methods, in the order of all tables and figures.
 METHODS = {
     "trivial": "Trivial (mean)",
     "non_private": "Not private",
@@ -31,7 +30,7 @@ METHODS = {
 #: private methods of the paper's own comparison (its figures results_<set>).
 COMPARED = ("ssp", "adassp", "adaops", "ops_balanced", "objpert")
 RULES = ("ops_balanced", "ops_diffused", "ops_worstcase", "ops_concentrated")
-#: budgets that findings show.
+#: epsilons that findings show.
 SHOWN = ("0.01", "0.1", "1", "2", "5", "10")
 
 
@@ -55,8 +54,7 @@ def build(scores: pd.DataFrame, checks: Path) -> dict[str, pd.DataFrame]:
 
 
 def ledger(scores: pd.DataFrame) -> pd.DataFrame:
-    """Epsilon of one fit by the accountants, over the tables: method, reading, claimed epsilon, least and largest
-    real one."""
+    """Smallest and largest epsilon of one fit over the tables, per method, reading and claimed epsilon."""
     frame = scores[(scores["status"] == "ok") & (scores["epsilon"] != "")].copy()
     frame["real"] = frame["ledger_epsilon"].astype(float)
     rows = []
@@ -80,7 +78,7 @@ def ledger(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def medians(scores: pd.DataFrame) -> pd.DataFrame:
-    """Median error over the repetitions: one row per table, method, reading and epsilon. Noise-free ones are single."""
+    """Median error over the repetitions (one if noise-free), per table, method, reading and epsilon."""
     ok = scores[scores["status"] == "ok"]
     middle = [float(np.median(values_of(row))) for row in ok.to_dict("records")]
     return ok[["dataset", "method", "reading", "epsilon"]].assign(median=middle)
@@ -102,12 +100,14 @@ def published_means(verdicts: pd.DataFrame) -> pd.DataFrame:
 
 
 def wins(errors: pd.DataFrame) -> pd.DataFrame:
-    """On how many tables one method's error is below another's: reading, epsilon, question, yes, of, ties, tables.
+    """Number of tables on which one method's error is below another's.
 
-    ``ties``: tables that would be added if equal numbers counted as below (published numbers have six digits); the
-    ``tables`` are those that are not below.
-    ``errors``: rows of :func:`medians` and :func:`published_means`. If a method lacks the reading ``printed``, its
-    ``authors`` is used, because methods whose printed form was not at hand are the same in both.
+    Columns: reading, epsilon, question, yes, of, ties, tables.
+
+    * ``errors``: rows of :func:`medians` and :func:`published_means`. If a method lacks the reading ``printed``, its
+      ``authors`` is used, because methods whose printed form was not available are the same in both.
+    * ``ties``: tables that would be added if equal numbers counted as below. Published numbers have six digits.
+    * ``tables``: those on which the error is not below.
     """
     rows = []
     for reading in ("published", "authors", "printed", "corrected"):
@@ -124,7 +124,7 @@ def wins(errors: pd.DataFrame) -> pd.DataFrame:
 
 
 def _wide(errors: pd.DataFrame, reading: str, epsilon: str) -> pd.DataFrame:
-    """Tables x methods at one epsilon; tables for which all methods have an error."""
+    """Errors (tables x methods) at one epsilon, of the tables that have an error for all methods."""
     chosen = []
     for method in (*run.NOISE_FREE, *COMPARED, *RULES[1:]):
         rows = errors[(errors["method"] == method) & errors["epsilon"].isin(["", epsilon])]
@@ -134,7 +134,7 @@ def _wide(errors: pd.DataFrame, reading: str, epsilon: str) -> pd.DataFrame:
 
 
 def questions(table: pd.DataFrame, below=np.less) -> dict[str, pd.Series]:
-    """Answers by table; ``below``: the comparison of two errors."""
+    """Answers by table. ``below``: the comparison of two errors."""
     others = table[["ssp", "objpert", "ops_balanced"]].min(axis=1)
     ada = table[["adassp", "adaops"]]
     rules = table[[r for r in RULES if r != "ops_concentrated"]].min(axis=1)
@@ -152,13 +152,16 @@ def questions(table: pd.DataFrame, below=np.less) -> dict[str, pd.Series]:
 
 
 def orders(scores: pd.DataFrame, first: str = "adassp", second: str = "ssp") -> pd.DataFrame:
-    """Two methods over the tables, with what is noise: one row a reading that both have, and epsilon.
+    """Comparison of two methods over the tables with its uncertainty: one row per epsilon and reading that both have.
 
-    ``below``: tables on which the median of ``first`` is the lower one. ``surely_below``, ``surely_above``:
-    significantly different by a two-sided Mann-Whitney test of the repetitions at 5 % / number of tables (any false in
-    5 % of rows). ``low``, ``high``: 95 % Clopper-Pearson interval of the share of tables below, as if they were a
-    sample of tables. ``turned``, ``turned_back``: tables significantly different in both readings that go from above as
-    run to below, and the reverse.
+    * ``below``: tables on which the median of ``first`` is the lower one.
+    * ``surely_below``, ``surely_above``: tables on which the methods are significantly different by a two-sided
+      Mann-Whitney test of the repetitions. Its level is 5 % / number of tables, so at most 5 % of rows have any false
+      one.
+    * ``low``, ``high``: 95 % Clopper-Pearson interval of the share of tables below, as if they were a sample of tables.
+    * ``turned``: tables significantly different in both readings, where ``first`` is above as run and below as
+      corrected.
+    * ``turned_back``: the reverse.
     """
     ok = scores[(scores["status"] == "ok") & scores["method"].isin([first, second])]
     names_of = ("method", "reading", "epsilon", "dataset")
@@ -184,7 +187,10 @@ def orders(scores: pd.DataFrame, first: str = "adassp", second: str = "ssp") -> 
 
 
 def effects(errors: pd.DataFrame) -> pd.DataFrame:
-    """Median error as run over that as stated, by method and epsilon: median, least and largest over the tables."""
+    """Ratio of the median errors as run and as stated, by method and epsilon.
+
+    Columns are its median, smallest and largest value over the tables.
+    """
     wide = errors.pivot(index=["method", "epsilon", "dataset"], columns="reading", values="median")
     wide = wide.dropna(subset=["authors", "printed"])
     ratio = (wide["authors"] / wide["printed"]).rename("ratio").reset_index()

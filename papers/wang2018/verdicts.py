@@ -1,14 +1,14 @@
-"""Verdicts on the 2,668 published cells: could this number have come from our implementation?
+"""Verdicts on the 2,668 published numbers: could this number be a run of our implementation?
 
-A published number is one run: the mean over ten folds that are also ours, with noise of unknown seed. Ours are the
-repetitions of that run on the same folds, so n_published = 1 and the spread is that of our repetitions
-(``reports.evidence.single``). The published standard deviation is over folds, which both share; it is no spread of runs
-and is not used (``annotations.csv`` states what the file holds: ten folds). Methods without noise are compared digit by
-digit (``reports.evidence.exact``). If a table is a rounded copy (``ROUNDED``), a number within the margin is not
-refuted.
+A published number is one run: the mean over ten folds, with noise of unknown seed. Ours are repetitions of that run on
+the same folds. So n_published = 1, and the spread is that of our repetitions (``reports.evidence.single``).
 
-Words, margin and level are those of ``reports.verdict``. Cells judged by ranks cannot be refuted alone; they are tested
-together (:func:`joint`). ``leave_one_out`` measures the rate of false words on our own runs.
+The published standard deviation is over folds, which both share. It is not a spread of runs, so it is not used
+(``annotations.csv`` states the ten folds). Methods without noise are compared digit by digit
+(``reports.evidence.exact``). If a table is a rounded copy (``ROUNDED``), a number within the margin is not refuted.
+
+Words, margin and level are those of ``reports.verdict``. Numbers judged by ranks cannot be refuted one by one, so they
+are tested together (:func:`joint`). ``leave_one_out`` measures the rate of false verdicts on our own runs.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ from reports.verdict import ANY_FALSE, Verdict, margin
 from workflow.published import read
 
 HERE = Path(__file__).parent
-#: methods that are judged by ranks, because light tails of a hundred runs are luck. SSP inverts a noisy matrix with
-#: nothing that keeps it away from singular, so its error has no mean. AdaSSP has rare outliers: where the hundredth run
-#: is one, the other ninety-nine look free of them, and t calls it different (``leave_one_out`` of version 2 of the rule
-#: had 13 of its 15 false words in the printed reading from AdaSSP).
+#: methods that are judged by ranks, because a hundred runs of them may hide heavy tails. SSP inverts a noisy matrix
+#: that nothing keeps away from singular, so its error has no mean. AdaSSP has rare outliers. If one of a hundred runs
+#: is one, the other ninety-nine look free of them, and a t test calls it different. (With a t test, ``leave_one_out``
+#: had 13 of its 15 false verdicts in the printed reading from AdaSSP.)
 HEAVY = frozenset({"ssp", "adassp"})
-#: tables of which a rounded copy is in; see ``files.csv``.
+#: tables that are rounded copies of the authors' files; see ``files.csv``.
 ROUNDED = {"gas": "computed from a copy of the table with five digits"}
 
 
 def published(folder: Path = HERE) -> pd.DataFrame:
-    """Numbers and annotations, strings, with ``epsilon`` of the setting; each is one run."""
+    """Published numbers with their annotations as strings, and ``epsilon`` of the setting. Each is one run."""
     both = pd.DataFrame(read(folder)).assign(n_published=1)
     both["epsilon"] = both["setting"].str.extract(r"epsilon=([\d.]+)")[0].fillna("")
     return both
 
 
 def judged(values: np.ndarray, cell: dict[str, str]) -> Runs:
-    """One cell. ``values`` (R,): our repetitions, or the one number of a method without noise."""
+    """The verdict on one published number. ``values`` (R,): our repetitions, or the one noise-free number."""
     published, dataset = Printed(float(cell["mean"]), unit_of(cell["mean"]), math.nan, 1), cell["dataset"]
     if cell["method"] not in run.NOISE_FREE:
         kind: Kind = partial(single, heavy=cell["method"] in HEAVY)
@@ -60,7 +60,7 @@ def values_of(row: dict[str, str]) -> np.ndarray:
 
 
 def columns(cell: dict[str, str], row: dict[str, str], found: Verdict) -> dict[str, float | str]:
-    """The columns of one cell that was run."""
+    """The columns of the verdict on one published number that was run."""
     values, noisy = values_of(row), cell["method"] not in run.NOISE_FREE
     out = {
         "mean": float(np.mean(values)), "median": float(np.median(values)),
@@ -88,11 +88,12 @@ cases, runs = NUMBERS.cases, NUMBERS.runs
 
 
 def joint(verdicts: pd.DataFrame) -> pd.DataFrame:
-    """All cells of a method and reading together: are the ranks of theirs among ours uniform?
+    """Joint test of all published numbers of a method and reading: are their ranks among our runs uniform?
 
-    Under one distribution the rank of the published run among R + 1 exchangeable ones is uniform on 0..R.
-    Kolmogorov-Smirnov on (rank + 1/2) / (R + 1), and the share of cells outside the central 95 %. Cells of different
-    tables and budgets have independent noise, so the test is exact up to the ranks' steps.
+    If both come from one distribution, the rank of the published run among R + 1 exchangeable ones is uniform on 0..R.
+    The tests are Kolmogorov-Smirnov on (rank + 1/2) / (R + 1), and the share of numbers outside the central 95 %.
+    Numbers of different tables and budgets have independent noise, so the test is exact up to the discreteness of the
+    ranks.
     """
     rows = []
     noisy = verdicts[verdicts["rank"].notna()]
@@ -121,10 +122,10 @@ def _outside(share):
 
 
 def leave_one_out(scores: pd.DataFrame, family: int) -> pd.DataFrame:
-    """Each of our runs in the place of the published one, the others as ours: how often is a word false?
+    """Rate of false verdicts if each of our runs takes the place of the published one, with the others as ours.
 
-    One row a method and reading: number of trials, share of p <= 5 %, number of ``better`` or ``worse``, the number
-    that the level allows, and what the rate found would make of a family of cells like these.
+    One row per method and reading: number of trials, share of p <= 5 %, number of ``better`` or ``worse``, the number
+    that the level allows, and the number that this rate implies for a multiplicity family of ``family`` such numbers.
     """
     rows = []
     noisy = scores[(scores["runs"] != "") & (scores["status"] == "ok")]
@@ -148,6 +149,6 @@ def leave_one_out(scores: pd.DataFrame, family: int) -> pd.DataFrame:
 
 
 def _left_out(runs: np.ndarray, heavy: bool = False) -> np.ndarray:
-    """p of each run against the others (R,), without a unit of the last digit."""
+    """p values (R,) of each run against the others, without a unit of the last digit."""
     others = runs[np.nonzero(~np.eye(len(runs), dtype=bool))[1].reshape(len(runs), -1)]
     return p_single(others, runs, 0.0, heavy)[0]

@@ -186,6 +186,6 @@ def _batch_difference(data: Data, a: tuple, b: tuple) -> tuple[Callable[[float],
 
     def at(alpha: float) -> Difference:
         half = float(normal.isf(alpha / 2)) * math.hypot(sa, sb)
-        return Difference(gap, gap - half, gap + half, min(na, nb), False)
+        return Difference(gap, gap - half, gap + half, min(na, nb))
 
     return at, vb

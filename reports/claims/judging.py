@@ -134,7 +134,7 @@ def about(difference: float, error: float, n: int) -> Callable[[float], Differen
 
 def _about(difference: float, error: float, n: int, alpha: float) -> Difference:
     half = float(student.isf(alpha / 2, n - 1)) * error if n > 1 else math.nan
-    return Difference(difference, difference - half, difference + half, n, False)
+    return Difference(difference, difference - half, difference + half, n)
 
 
 def judge(made: list[Comparison], absent: Absent, quantifier: str | int | None, unit: str = "comparisons") -> Outcome:

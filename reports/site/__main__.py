@@ -17,9 +17,10 @@ import pandas as pd
 
 from reports import build, reference, site
 from reports.claims import load as load_claims
-from reports.config import SCALES, ReportError
+from reports.config import ReportError
 from workflow import cli, committed
 from workflow import papers as homes
+from workflow.experiments import SCALES
 from workflow.experiments import load as load_config
 
 _NUMBERS = ("mean", "std", "difference", "low", "high", "p", "detectable", "median")

@@ -59,8 +59,8 @@ def published_texts(mean: str, spread: str = "") -> tuple[str, str]:
     """A published number and its spread ("": none) as pages show them.
 
     The texts of a paper stay as they are. A file of the authors holds every digit of a float. There the spread gets
-    four significant digits and the number as many decimals. Without a spread, the number gets six significant digits.
-    A zero is 0.
+    four significant digits and the number as many decimals. A number without a spread gets six significant digits. A
+    zero is 0.
     """
     if max(map(_significant, (mean, spread))) <= PRINTED_DIGITS:
         return tuple("0" if re.fullmatch(r"0\.0{9,}", t) else t for t in (mean, spread))

@@ -63,6 +63,7 @@ def test_what_cannot_be_fitted_has_its_reason():
     assert len(found["reason"].split()) > 3
 
 
+@pytest.mark.nightly
 def test_a_fit_that_takes_too_long_is_given_up():
     found = rows.measured("classification", rows.BASE, 100_000, 50, 0.01)
     assert (found["status"], found["reason"]) == ("given up", "after 0.01 CPU s")

@@ -11,9 +11,10 @@ import yaml
 from common_tasks import advice as common_advice
 from common_tasks import page as common_page
 from common_tasks import scores as common_scores
+from common_tasks.scores import CONDITIONAL_NOTE
 from datasets.files import csv_text
 from reports import build, ledger
-from reports.contents import Added
+from reports.contents import Added, AdviceSection
 from tests.common_tasks import made_up
 
 NO_LEDGER = pd.DataFrame(columns=ledger.COLUMNS)
@@ -88,6 +89,13 @@ def test_without_scores_there_is_no_page(tmp_path):
     added = common_page.build(tmp_path, [empty], NO_LEDGER, SIZES, "quick", with_site=True)
     assert added == Added([], [], [])
     assert not list(tmp_path.iterdir())
+
+
+def test_the_mark_of_conditional_tables_is_explained_if_an_answer_has_it(family, page, monkeypatch, tmp_path):
+    assert CONDITIONAL_NOTE not in page[1].advice.notes
+    made = AdviceSection("task", "Task", answers=[["1", "DPVIm", "0.9", "0.1", "NA-DPVI without Power*"]])
+    monkeypatch.setattr(common_page, "section_of", lambda *_: made)
+    assert common_page.advice([family], {}, (), (), tmp_path).notes[-1] == CONDITIONAL_NOTE
 
 
 @pytest.mark.nightly

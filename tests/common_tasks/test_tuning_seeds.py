@@ -7,9 +7,9 @@ import pandas as pd
 
 import datasets
 from common_tasks import tuning_seeds as seeds
+from common_tasks.tuning import SEED, choose, surrogate
 from methods import contract
 from models.bounded import BoundedLinearRegression
-from workflow.tuning import SEED, choose, surrogate
 
 
 def test_what_is_lost_and_gained():

@@ -16,7 +16,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 import dpbayes_bench as dpb
-from dpbayes_bench import fits
+from dpbayes_bench import fits, private_fit
 from evaluation.intervals import predictive_cdf
 from methods.contract import names
 from privacy import discrete
@@ -252,7 +252,7 @@ def test_a_quantile_is_found_however_long_the_tails():
 
     heavy = NormalInverseGamma(np.zeros(2), np.eye(2), 1.2, 0.2)
     inner = heavy.predictive(np.zeros((3, 1)), np.random.default_rng(0))
-    told = fits.Predictive(inner.mean, np.full(3, 1e-8), inner, "linear")  # a spread that is far too small
+    told = private_fit.Predictive(inner.mean, np.full(3, 1e-8), inner, "linear")  # a spread that is far too small
     assert predictive_cdf(inner, told.interval(0.98)[:, 1]) == pytest.approx([0.99] * 3, abs=1e-5)
 
 

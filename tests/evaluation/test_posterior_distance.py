@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from evaluation.posterior_distance import MONTE_CARLO_ERROR, Moments, distance_scores, in_frame, moments
+from evaluation.posterior_distance import DRAWS, Moments, distance_scores, in_frame, moments
 from models.bounded import Frame
 from models.unconstrained import inverse_softplus, softplus
 
@@ -52,4 +52,4 @@ def test_moments_of_draws():
     draws = np.random.default_rng(5).normal(1.0, 2.0, (4000, 50))
     found = moments(draws)
     # the largest of 50 errors of a mean, each N(0, 1) in these units: above 5 with probability 3e-5
-    assert np.abs(found.mean - 1.0).max() / 2.0 < 5 * MONTE_CARLO_ERROR
+    assert np.abs(found.mean - 1.0).max() / 2.0 < 5 / np.sqrt(DRAWS)

@@ -31,7 +31,7 @@ def test_potential_is_minus_the_log_posterior():
     np.testing.assert_allclose(far, 2000.0 + 2.0)
 
 
-def test_gradient_and_hessian_against_finite_differences():
+def test_gradient_against_finite_differences():
     rng = np.random.default_rng(2)
     z, w = rng.normal(size=(9, 3)), rng.normal(size=(3, 2))
     power, precision, h = np.array([0.7, 1.0]), np.array([2.0, 0.1]), 1e-5
@@ -42,9 +42,6 @@ def test_gradient_and_hessian_against_finite_differences():
         for s in steps
     ]
     np.testing.assert_allclose(found, np.array(numeric) / (2 * h), rtol=1e-7, atol=1e-8)
-    curvature = lr.hessian(w[:, 0], z, 0.7, 2.0)
-    slopes = [(lr.gradient(w + s[:, None], z, power, precision)[:, 0] - found[:, 0]) / h for s in steps]
-    np.testing.assert_allclose(curvature, np.array(slopes), rtol=1e-4, atol=1e-4)
 
 
 def test_public_scaling_is_a_map_of_one_row():

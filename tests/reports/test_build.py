@@ -112,7 +112,7 @@ def test_reference_is_stable_and_passes_its_own_gate(committed, capsys):
     before = {p: p.read_bytes() for p in folder.rglob("*.csv*")}
     assert call(committed, "reference") == 0
     assert before == {p: p.read_bytes() for p in folder.rglob("*.csv*")}
-    assert call(committed, "all", "full", "--check") == 0
+    assert call(committed, "check", "full") == 0
     assert re.search(r"\d{3} verdicts agree", capsys.readouterr().out)
     assert list(pd.read_csv(folder / "claims.csv").columns) == reference.CLAIM_COLUMNS
 

@@ -1,7 +1,6 @@
 """Papers with a program of their own: tables and findings from their scores, and what they give to the page."""
 
 import gzip
-from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -16,7 +15,6 @@ x,b,authors,worse
 x,c,authors,no_data
 x,a,printed,compatible
 """
-CODE = dict.fromkeys(("rows", "check", "figures", "runs", "titles"), "") | {"samples": {}, "measures": {}}
 
 
 def table_of_sums(scores, folder):
@@ -39,7 +37,7 @@ def someone(tmp_path, monkeypatch):
     own = tmp_path / "someone"
     (own / "reference").mkdir(parents=True)
     (own / "findings/source").mkdir(parents=True)
-    program = Program(scores=("wine",), checks=("small",), tables="sums", judged="so", finding="two", **CODE)
+    program = Program("papers.someone", scores=("wine",), checks=("small",), samples={}, measures={}, judged="so")
     paper = Someone("someone", "Someone", {"x": "Someone"}, family=4, program=program)
     monkeypatch.setattr(Someone, "folder", own)
     monkeypatch.setattr(papers, "programs", lambda: {"someone": (paper, paper.program)})
@@ -57,20 +55,12 @@ def test_verdicts_and_findings(someone):
     (found,) = papers.load()
     assert found.verdicts["verdict"].tolist() == ["reproduced", "worse", "no_data", "compatible"]
     assert [(f.title, f.summary) for f in found.findings] == [("The one", "Some."), ("The two", "Some.")]
-    assert found.first.id == "two"
     assert found.judged == "so"
 
 
 def test_a_folder_without_reference_gives_nothing(someone):
     (someone.reference / "verdicts.csv.gz").unlink()
     assert papers.load() == []
-
-
-def test_a_first_finding_that_is_not_there(someone, monkeypatch):
-    other = replace(someone.program, finding="three")
-    monkeypatch.setattr(papers, "programs", lambda: {"someone": (someone, other)})
-    with pytest.raises(ValueError, match="three"):
-        papers.load()
 
 
 def test_tables_follow_from_scores_or_are_named(someone, tmp_path):
@@ -108,10 +98,8 @@ OWN = sorted(programs())
 
 @pytest.mark.parametrize("key", OWN)
 def test_the_findings_are_current(key):
-    paper, program = programs()[key]
-    rendered = papers.render(key, paper.reference)
-    assert program.finding in rendered
-    for name, text in rendered.items():
+    paper, _ = programs()[key]
+    for name, text in papers.render(key, paper.reference).items():
         assert (paper.home / "findings" / f"{name}.md").read_text(encoding="utf-8") == text, f"render {name} again"
 
 

@@ -90,17 +90,14 @@ def test_streams_of_two_cells_differ():
 INIT = """
 from workflow.papers import Paper, Program
 
-CODE = "papers.toy2030.code"
 PAPER = Paper(
     key="toy2030",
     title="Toy 2030",
     sources={"toy2030": "Toy 2030"},
     family=2,
     program=Program(
-        scores=("first", "second"), rows=f"{CODE}:rows", checks=("sizes",), check=f"{CODE}:CHECKS",
-        samples={"toy2030-1-first-*": 0.1}, measures={"{metric}": "mean"},
-        tables=f"{CODE}:tables", figures=f"{CODE}:figures", runs=f"{CODE}:runs",
-        titles=f"{CODE}:TITLES", judged="The numbers are means of five runs", finding="toy2030-first",
+        __name__, scores=("first", "second"), checks=("sizes",), samples={"toy2030-1-first-*": 0.1},
+        measures={"{metric}": "mean"}, judged="The numbers are means of five runs",
     ),
 )
 """
@@ -157,6 +154,11 @@ def runs(reference):
 
 CHECKS = {"sizes": lambda mirror: pd.DataFrame({"dataset": ["first", "second"], "n": [20, 20]})}
 """
+#: module of the paper -> what it takes from its ``code``.
+MODULES = {
+    "run": "rows", "checks": "CHECKS", "tables": "tables as build, TITLES as METHODS", "figures": "figures as build",
+    "verdicts": "runs",
+}  # fmt: skip
 PUBLISHED = """source,table,dataset,method,setting,metric,mean,std,n_runs
 toy2030,1,first,toy,epsilon=1,test_error,0.100,0.001,5
 toy2030,1,second,toy,epsilon=1,test_error,0.200,0.001,5
@@ -173,7 +175,7 @@ from workflow import launch, papers, recompute
 
 print([p.key for p in papers.papers()], sorted(papers.experiments()), sorted(launch.targets()))
 print(sorted({u.experiment for u in recompute.own_units()}), sorted(published.SOURCE_TITLES), len(published.load()))
-print([f.name for f in findings.folders()], [(p.key, p.first.title, len(p.verdicts)) for p in shown.load()])
+print([f.name for f in findings.folders()], [(p.key, p.findings[0].title, len(p.verdicts)) for p in shown.load()])
 """
 
 
@@ -201,6 +203,8 @@ def test_a_paper_with_a_program_is_a_folder_that_comes_and_goes(tmp_path):
     (home / "findings" / "source").mkdir(parents=True)
     (home / "__init__.py").write_text(INIT)
     (home / "code.py").write_text(CODE)
+    for module, names in MODULES.items():
+        (home / f"{module}.py").write_text(f"from papers.toy2030.code import {names}\n")
     (home / "published.csv").write_text(PUBLISHED)
     (home / "findings" / "source" / "toy2030-first.md").write_text(FINDING)
     done = snakemake(project, "--cores", "2", "toy2030")

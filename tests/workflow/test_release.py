@@ -14,7 +14,7 @@ from models.bounded import BoundedLinearRegression
 from privacy.accountants import epsilon_of
 from privacy.budget import BudgetSpec
 from privacy.ledger import Ledger, Relation
-from workflow import arithmetic, release
+from workflow import environment, release
 from workflow.store import write_cell
 from workflow.worker import fit
 
@@ -52,9 +52,9 @@ def results(tmp_path):
         "data_hash": "d1g3st", "splits": [row, lost], "n_splits": 2, "reused": [],
     }  # fmt: skip
     fits = tmp_path / "run" / "fits"
-    write_cell(fits, record | {"noise": arithmetic.SECRET}, parameters)
+    write_cell(fits, record | {"noise": environment.SECRET}, parameters)
     write_cell(fits, record | {"cell": "open"}, parameters)
-    write_cell(fits, record | {"cell": "plain", "noise": arithmetic.SECRET, "method": "exact_posterior"}, parameters)
+    write_cell(fits, record | {"cell": "plain", "noise": environment.SECRET, "method": "exact_posterior"}, parameters)
     return fits.parent
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import datasets as data_sets
 from datasets.files import ROOT, folder_name
 from methods import contract
-from workflow import arithmetic, imports, papers, store as run_files
+from workflow import environment, imports, papers, store as run_files
 from workflow.experiments import (
     ConfigError,
     cells,
@@ -58,15 +58,15 @@ except ValueError as e:
     raise ConfigError(str(e)) from None
 if config["reuse"] not in ("none", "reference"):
     raise ConfigError(f"config: reuse is '{config['reuse']}'; choose none or reference")
-if config["noise"] not in arithmetic.NOISES:
+if config["noise"] not in environment.NOISES:
     raise ConfigError(
-        f"config: noise is '{config['noise']}'; choose {' or '.join(arithmetic.NOISES)}"
+        f"config: noise is '{config['noise']}'; choose {' or '.join(environment.NOISES)}"
     )
-if config["noise"] == arithmetic.SECRET and config["reuse"] != "none":
+if config["noise"] == environment.SECRET and config["reuse"] != "none":
     raise ConfigError(
         "config: noise=secret with reuse=reference: the noise of committed cells is public; take reuse=none"
     )
-NOISE = f"{arithmetic.NOISE_VARIABLE}={shlex.quote(config['noise'])}"
+NOISE = f"{environment.NOISE_VARIABLE}={shlex.quote(config['noise'])}"
 RETRY = config["retry"]
 if RETRY not in run_files.RETRIED:
     raise ConfigError(
@@ -80,7 +80,7 @@ IN_CONTAINER = config["container"] and any(
 PYTHON = "python" if IN_CONTAINER else sys.executable
 # Whatever goes into a shell command is quoted: here, or by Snakemake where the command says :q.
 ENVIRONMENT = " ".join(
-    f"{k}={shlex.quote(v)}" for k, v in arithmetic.environment().items()
+    f"{k}={shlex.quote(v)}" for k, v in environment.variables().items()
 )
 
 # an experiment file of one's own takes the place of those of the papers and the common tasks

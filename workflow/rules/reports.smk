@@ -46,7 +46,7 @@ rule manifest:
     """What the run was made with."""
     input:
         scores=ALL_SCORES,
-        code=files("workflow.arithmetic"),
+        code=files("workflow.environment"),
     output:
         f"{RESULTS}/manifest.json",
     log:
@@ -55,7 +55,7 @@ rule manifest:
         scale=SCALE,
         noise=config["noise"],
     shell:
-        "{ENVIRONMENT} {NOISE} {PYTHON:q} -m workflow.arithmetic --manifest {output:q} --scale {params.scale:q} 2> {log:q}"
+        "{ENVIRONMENT} {NOISE} {PYTHON:q} -m workflow.environment --manifest {output:q} --scale {params.scale:q} 2> {log:q}"
 
 
 rule report:

@@ -47,9 +47,10 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_solve, cholesky, solve_triangular
 from scipy.special import expit, ndtr
 
+from methods._shared import row_blocks
 from methods._shared.settings_checks import positive, whole, within
 from methods.contract import Diverged
-from models.logistic_regression import gradient, hessian, potential
+from models.logistic_regression import gradient, potential
 
 #: relative range of the random step size of each trajectory, which avoids resonance with a period of the target.
 JITTER = 0.2
@@ -213,6 +214,12 @@ def laplace(z: np.ndarray, targets: Sequence[Target], gram: np.ndarray | None = 
     return out, taken
 
 
+def hessian(w: np.ndarray, z: np.ndarray, t: Target) -> np.ndarray:
+    """The Hessian (d, d) of the potential of ``t`` at w (d,), for signed rows z (n, d)."""
+    p = expit(z @ w)
+    return row_blocks.gram(z, t.power * p * (1.0 - p)) + t.precision * np.eye(len(w))
+
+
 def _newton(w: np.ndarray, z: np.ndarray, t: Target) -> tuple[Laplace, int]:
     """Damped Newton steps from w (d,), and the gradients taken. The Hessian of the last step is that of the result."""
 
@@ -221,7 +228,7 @@ def _newton(w: np.ndarray, z: np.ndarray, t: Target) -> tuple[Laplace, int]:
 
     for taken in range(1, NEWTON_STEPS + 1):
         g = gradient(w[:, None], z, t.power, t.precision)[:, 0]
-        factor = cholesky(hessian(w, z, t.power, t.precision), lower=True)
+        factor = cholesky(hessian(w, z, t), lower=True)
         inverse = solve_triangular(factor, np.eye(len(w)), lower=True)
         step = inverse.T @ (inverse @ g)
         decrement = float(g @ step)

@@ -56,7 +56,7 @@ class Centre:
         return precision * self.map.T @ self.map
 
 
-def bought(task: Task, budget: Budget) -> Centre:
+def private_centre(task: Task, budget: Budget) -> Centre:
     """The privately estimated centre, by one full-batch Gaussian release under add/remove.
 
     The release and its sensitivity are those of ``privacy.scaling.private_moments``. The budget is (epsilon, delta), of

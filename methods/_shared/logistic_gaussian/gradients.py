@@ -120,7 +120,7 @@ def point(task: Task, settings, budget: Budget, *, name: str, relation: Relation
     or a budget that states neither (epsilon, delta) nor a noise multiplier. Raises Diverged for numbers that overflow.
     """
     what, n = "sum of clipped gradients of a batch", task.public.n
-    centre = centred.bought(task, budget)
+    centre = centred.private_centre(task, budget)
     z, prior = centre.rows(task), centre.prior(1.0 / task.model.prior_sd**2)
     plan = plan_of(settings, n, centre.length, budget, what, relation)
     mechanism = _mechanism(budget, plan, what, relation, "clipped_gradient_sum")
@@ -152,7 +152,7 @@ def mean_field(
     Raises the errors of :func:`point`.
     """
     what, n, d = "sum of clipped gradients of the lower bound of a batch", task.public.n, task.x.shape[1] + 1
-    centre = centred.bought(task, budget)
+    centre = centred.private_centre(task, budget)
     z, prior = centre.rows(task), centre.prior(1.0 / task.model.prior_sd**2)
     plan = plan_of(settings, n, centre.length, budget, what, relation)
     mechanism = _mechanism(budget, plan, what, relation, "clipped_bound_sum")

@@ -14,7 +14,9 @@ import math
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve_triangular
 
+from methods._shared import row_blocks
 from methods._shared.logistic_gaussian.kernel import sites
+from methods._shared.row_blocks import gram
 from methods.contract import Diverged
 from models.bounded_logistic import LogisticGaussian
 from models.task import Task
@@ -45,12 +47,6 @@ def signed(task: Task, *, strict: bool = True) -> np.ndarray:
     return rows
 
 
-def gram(z: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """The weighted sum of z_n z_n', (D, D). The weights are at least 0."""
-    root = z * np.sqrt(weight)[:, None]
-    return root.T @ root
-
-
 def inverse(precision: np.ndarray, name: str) -> np.ndarray:
     """Covariance of a precision (D, D). Raises Diverged if the precision is not positive definite or not finite."""
     try:
@@ -73,7 +69,7 @@ def gaussian(mean: np.ndarray, precision: np.ndarray, name: str) -> LogisticGaus
 
 def spreads(z: np.ndarray, covariance: np.ndarray) -> np.ndarray:
     """z_n' covariance z_n, (n,)."""
-    return np.einsum("nd,nd->n", z @ covariance, z)
+    return row_blocks.numbers(lambda rows: np.einsum("nd,nd->n", rows @ covariance, rows), z)
 
 
 def start(z: np.ndarray, prior: float, name: str) -> tuple[np.ndarray, np.ndarray]:

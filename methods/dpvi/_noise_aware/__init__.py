@@ -1,1 +1,1 @@
-"""Numerics of DPVI and of what is made from its trace: noise-aware posteriors, averages, aligned gradients."""
+"""The numerics of DPVI and of the methods that use its trace or its gradients."""

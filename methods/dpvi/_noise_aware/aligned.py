@@ -1,4 +1,4 @@
-"""DPVIm (Jalko et al. 2023): the gradient in mu is released, that in rho is made from it; iterates are averaged."""
+"""DPVIm (Jalko et al. 2023): only the gradient in mu is released, and that in rho is computed from it."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from models.unconstrained import UnconstrainedGaussian, softplus
 from privacy.budget import Budget
 from privacy.ledger import Relation
 
-#: the convergence rule of the authors' code: starts of the tail, as parts of the run, and the slope that counts
-#: as flat (units of a parameter per length of the tail).
+#: the convergence rule of the authors' code: starts of the tail, as parts of the run, and the slope below which it is
+#: flat (units of a parameter per length of the tail).
 STARTS, FLAT = np.arange(10) / 10, 0.05
 
 
 def tail_start(trace: np.ndarray) -> np.ndarray:
-    """First kept iterate of each coordinate by the rule of slopes; trace (T, d) -> (d,) step numbers.
+    """The step number (d,) of the first kept iterate of each coordinate of a trace (T, d), by slopes.
 
-    The tail from each of ten starts is fitted by a line over time rescaled to [0, 1]; the first tail whose absolute
-    slope is below ``FLAT`` is kept, the last one where there is none. (One published script omits the absolute value.)
+    The tail from each of ten starts is fitted by a line over time rescaled to [0, 1]. The first tail whose absolute
+    slope is below ``FLAT`` is kept, or the last tail if there is none. One published script omits the absolute value.
     """
     steps = len(trace)
     out = np.full(trace.shape[1], int(STARTS[-1] * steps))
@@ -41,9 +41,9 @@ def tail_start(trace: np.ndarray) -> np.ndarray:
 
 
 def average(trace: np.ndarray, first: np.ndarray, with_variance: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and standard deviation (D,) of theta from iterates (T, 2 D) kept from ``first`` (2 D,) on.
+    """The mean and standard deviation (D,) of theta from iterates (T, 2 D) kept from ``first`` (2 D,) on.
 
-    softplus(mean rho)^2, plus the variance (ddof 0) of the kept iterates of mu where asked.
+    The variance is softplus(mean rho)^2, plus the variance (ddof 0) of the kept iterates of mu if ``with_variance``.
     """
     d = trace.shape[1] // 2
     mean = np.array([column[k:].mean() for column, k in zip(trace.T, first, strict=True)])
@@ -54,10 +54,11 @@ def average(trace: np.ndarray, first: np.ndarray, with_variance: bool) -> tuple[
 
 
 def fit(task: Task, settings, budget: Budget, rng: np.random.Generator, relation: Relation) -> Fit:
-    """``settings``: ``methods.dpvi.dpvim.DPVIM.Settings``. Raises as ``training.run``.
+    """Fit DPVIm with ``settings`` of ``methods.dpvi.dpvim.DPVIM.Settings``.
 
-    One draw of theta a step, so that the released gradient belongs to one e. The released sum has D coordinates
-    (mu alone): entries of rho are left out of norm and noise, by gradient scales of 0.
+    Each step has one draw of theta, so the released gradient belongs to one e. The released sum has the D coordinates
+    of mu only. Entries of rho have gradient scale 0, so they are left out of norm and noise. Raises what
+    ``training.run`` raises.
     """
     from privacy.normal import NormalStream
 

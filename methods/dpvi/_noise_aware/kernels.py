@@ -1,14 +1,16 @@
-"""Compiled steps of DPVI: a Poisson batch, per-example gradients by formula, joint clipping, the noisy update.
+"""Compiled steps of DPVI: Poisson batch, per-example gradients by formula, joint clipping and noisy update.
 
-Only the rows of the batch are touched, and per-example gradients are never stored: each likelihood of
-``models/unconstrained.py`` has a gradient that is a few numbers a row (its residuals at the K draws) times the inputs.
+A step reads only the rows of its batch and never stores per-example gradients. For each likelihood of
+``models/unconstrained.py``, a row's gradient is a few numbers per row times the inputs. These numbers are its residuals
+at the K draws.
 
-Batches. Step t has a stream of its own (SplitMix64, Steele, Lea & Flood 2014, started at a hash of key and t). Rows:
-the gaps between selected rows are geometric, which is independent Bernoulli(q) selection; a row's selection does not
-depend on the rows behind it, so that data sets that differ in their last row share the batches of the others. Data of
-few values (bernoulli, categorical): rows of one value have one gradient, and the number of them in a batch is
-Binomial(count, q), drawn by inversion from one uniform, so that a count that differs by one gives batches that differ
-by at most one row.
+Batches. Step t has its own random stream (SplitMix64, Steele, Lea & Flood 2014, started at a hash of key and t).
+
+- Rows: the gaps between selected rows are geometric, which is independent Bernoulli(q) selection. A row's selection
+  does not depend on the rows after it. So data sets that differ in their last row share the batches of the other rows.
+- Data of few values (bernoulli, categorical): all rows of one value have the same gradient. Their number in a batch is
+  Binomial(count, q), drawn by inversion from one uniform number. So counts that differ by one give batches that differ
+  by at most one row.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ import numpy as np
 from numba import njit
 
 EXPONENTIAL, BERNOULLI, CATEGORICAL, LINEAR, LOGISTIC = range(5)
-#: reordering and fusing of sums; nothing that assumes finite numbers.
+#: fastmath flags that reorder and fuse sums; none of them assumes finite numbers.
 _FAST = {"reassoc", "contract", "nsz", "arcp"}
 _BLOCK = 128
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -29,12 +31,15 @@ _S30, _S27, _S31, _S11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(
 
 
 class Rows(NamedTuple):
-    """Training rows in the form that their likelihood needs; the arrays of other forms are empty.
+    """Training rows in the form that their likelihood needs. The arrays of other forms are empty.
 
-    likelihood : code, place in ``models.unconstrained.NAMES``. n : rows at hand.
+    likelihood : code, the position in ``models.unconstrained.NAMES``.
+    n : actual number of rows.
     columns : (p, n), inputs by column (exponential: the one column; linear: with the ones).
-    y : (n,). value, count, first, cdf : the distinct values, how many rows have each, and for each the place in ``cdf``
-    where the distribution function of Binomial(count, q) begins. start, index, entry : compressed sparse rows.
+    y : (n,), targets.
+    value, count : the distinct values, and how many rows have each.
+    cdf, first : the distribution functions of Binomial(count, q), one after the other, and where each begins.
+    start, index, entry : compressed sparse rows.
     """
 
     likelihood: int
@@ -64,13 +69,16 @@ def _stream(key, step):
 
 @njit(cache=True, error_model="numpy")
 def _uniform(state):
-    """In (0, 1), 53 bits."""
+    """A uniform number in (0, 1) with 53 bits."""
     return (np.float64(_mix(state) >> _S11) + 0.5) * 2.0**-53
 
 
 @njit(cache=True, error_model="numpy")
 def poisson_batch(n, rate, key, step):
-    """Increasing row numbers of batch ``step``: each of n rows independently with probability ``rate``; (m,) int64."""
+    """The Poisson batch of one step: each of n rows is selected independently with probability ``rate``.
+
+    Returns increasing row numbers, (m,) int64.
+    """
     if rate >= 1.0:
         return np.arange(n)
     out = np.empty(n, np.int64)
@@ -115,13 +123,13 @@ def _sigmoid(x):
 
 @njit(cache=True, error_model="numpy")
 def _relative_slope(x):
-    """sigmoid(x) / softplus(x), which goes to 1 where both underflow."""
+    """sigmoid(x) / softplus(x), with its limit 1 where both underflow."""
     return _sigmoid(x) / _softplus(x) if x > -30.0 else 1.0
 
 
 @njit(cache=True, error_model="numpy")
 def _prior_gradient(likelihood, prior, theta, out):
-    """Gradient of -log prior at theta (D,), into out (D,); ``prior`` as ``training.prior_numbers`` orders it."""
+    """Write the gradient of -log prior at theta (D,) to out (D,). ``prior``: see ``training.prior_numbers``."""
     d = len(theta)
     if likelihood == EXPONENTIAL:
         s = _sigmoid(theta[0])
@@ -145,7 +153,7 @@ def _prior_gradient(likelihood, prior, theta, out):
 
 @njit(cache=True, error_model="numpy")
 def _softmax(theta):
-    """(D,) -> (D + 1,), the last log-ratio 0."""
+    """Probabilities (D + 1,) of log-ratios (D,), of which the last one, 0, is left out."""
     d = len(theta)
     out = np.empty(d + 1)
     top = max(theta.max(), 0.0)
@@ -156,7 +164,7 @@ def _softmax(theta):
 
 @njit(cache=True, error_model="numpy")
 def _factor(square, clip):
-    """min(1, clip / norm), 0 where the norm is not finite."""
+    """The clipping factor min(1, clip / norm), or 0 if the squared norm is not finite."""
     if not math.isfinite(square):
         return 0.0
     return min(1.0, clip / math.sqrt(square)) if square > 0.0 else 1.0
@@ -164,19 +172,21 @@ def _factor(square, clip):
 
 @njit(cache=True, error_model="numpy")
 def clipped_sum(rows, prior, n_public, phi, e, scale, clip, rate, key, step):
-    """Sum over a Poisson batch of the clipped, scaled per-example gradients of the negative lower bound; (2 D,).
+    """The sum over a Poisson batch of clipped, scaled per-example gradients of the negative lower bound; (2 D,).
 
-    phi = (mu, rho), (2 D,); e: (K, D) standard normals shared by all rows; theta_k = mu + softplus(rho) e_k. The loss
-    of a row is the mean over k of -log p(row | theta_k) - log p(theta_k) / N + log q(theta_k) / N, N = ``n_public``;
-    its gradient in phi is multiplied by ``scale`` (2 D,) and clipped as one vector to Euclidean norm ``clip``. Entries
-    of scale that are 0 leave their coordinates out. Source: Alrawajfeh, Jalko & Honkela 2025, algorithm 1, and their
-    program.
+    phi = (mu, rho) has shape (2 D,), and e (K, D) are standard normals shared by all rows. With
+    theta_k = mu + softplus(rho) e_k and N = ``n_public``, the loss of a row is the mean over k of
 
-    L2 sensitivity under add/remove, N public: clip. Proof: phi, e, the prior's part and N do not depend on the rows, so
-    a row's vector depends on that row alone; it is multiplied by min(1, clip / norm), and by 0 where its norm is not
-    finite, so its norm is at most clip. Whether a row is in the batch does not depend on the other rows: the sums with
-    and without it differ by its vector or not at all. A row outside the support of the likelihood enters by the same
-    formula: refusing it would tell that it is there.
+        -log p(row | theta_k) - log p(theta_k) / N + log q(theta_k) / N.
+
+    Its gradient in phi is multiplied by ``scale`` (2 D,) and clipped as one vector to Euclidean norm ``clip``. An entry
+    0 of ``scale`` leaves its coordinate out. Source: Alrawajfeh, Jalko & Honkela 2025, algorithm 1, and their code.
+
+    L2 sensitivity under add/remove, with N public: ``clip``. Proof: phi, e, the prior's part and N do not depend on the
+    rows, so a row's vector depends on that row alone. It is multiplied by min(1, clip / norm), or by 0 if its norm is
+    not finite, so its norm is at most ``clip``. Whether a row is in the batch does not depend on the other rows. So the
+    sums with and without the row differ by its vector or not at all. A row outside the support of the likelihood enters
+    by the same formula, because an error would reveal that it is in the data.
     """
     draws, d = e.shape
     s, slope = np.empty(d), np.empty(d)
@@ -210,7 +220,7 @@ def clipped_sum(rows, prior, n_public, phi, e, scale, clip, rate, key, step):
 
 @njit(cache=True, error_model="numpy")
 def _exponential(rows, theta, e, slope, common, scale, clip, batch, out):
-    """The gradient is affine in x: mean_k d_k (x - 1 / lambda_k), and the same with e_k."""
+    """The sum for the exponential likelihood, whose gradient is affine in x: mean_k d_k (x - 1 / lambda_k)."""
     draws = len(theta)
     a0 = a1 = b0 = b1 = 0.0
     for k in range(draws):
@@ -327,7 +337,7 @@ def _linear(rows, theta, e, slope, common, scale, clip, batch, out):
 
 @njit(cache=True, error_model="numpy", fastmath=_FAST)
 def _logistic(rows, theta, e, slope, common, scale, clip, batch, out):
-    """Sparse: a row costs its non-zero entries times K; the common part of the gradient is added to the norm apart."""
+    """The sum for sparse logistic rows, at a cost of K per non-zero entry."""
     draws, d = theta.shape
     padded = 4 * ((draws + 3) // 4)
     by_input, normals = np.zeros((d, padded)), np.zeros((d, padded))
@@ -375,11 +385,15 @@ def _logistic(rows, theta, e, slope, common, scale, clip, batch, out):
 
 @njit(cache=True, error_model="numpy")
 def update(phi, released, scale, rate, kept, length):
-    """One step of gradient descent from a released sum, in place; (phi before it, gradient) is added to ``kept``.
+    """One step of gradient descent from a released sum, in place.
 
-    released: (2 D,) scaled units; rate: (2 D,) step sizes; kept: (5, 2 D), means of phi and of the gradient and their
-    centred second moments (``models.noise_aware.Statistics``), updated as Welford 1962; length: pairs in ``kept`` with
-    this one, 0 for a step that is not kept.
+    The pair (phi before the step, gradient) is added to ``kept``.
+
+    released : (2 D,), in the scaled units of the gradient.
+    rate : (2 D,), step sizes.
+    kept : (5, 2 D), means of phi and of the gradient, and their centred second moments
+        (``models.noise_aware.Statistics``), updated as in Welford 1962.
+    length : number of pairs in ``kept`` with this one, or 0 for a step that is not kept.
     """
     for j in range(len(phi)):
         g = released[j] / scale[j]
@@ -395,7 +409,10 @@ def update(phi, released, scale, rate, kept, length):
 
 @njit(cache=True, error_model="numpy")
 def advance(rows, prior, n_public, phi, normals, noise, scale, clip, sampling_rate, key, step, rate, kept, burn_in):
-    """``len(noise)`` steps from step ``step`` on; normals: (steps, K, D), noise: (steps, 2 D). Changes phi and kept."""
+    """Make ``len(noise)`` steps of DPVI from step ``step`` on, which changes phi and kept in place.
+
+    normals : (steps, K, D). noise : (steps, 2 D).
+    """
     for t in range(len(noise)):
         value = clipped_sum(rows, prior, n_public, phi, normals[t], scale, clip, sampling_rate, key, step + t)
         update(phi, value + noise[t], scale, rate, kept, max(0, step + t + 1 - burn_in))
@@ -403,12 +420,16 @@ def advance(rows, prior, n_public, phi, normals, noise, scale, clip, sampling_ra
 
 @njit(cache=True, error_model="numpy")
 def update_aligned(phi, released, normal, entropy, step, rates, moments, adam):
-    """One step of DPVIm (Jalko et al. 2023), in place: the gradient in rho is made from the released one in mu.
+    """One step of DPVIm (Jalko et al. 2023), in place: the gradient in rho is computed from the released one in mu.
 
-    released: (D,) noisy sum of the gradients in mu; normal: (D,), the one draw e of the step; rates: (2 D,) step sizes.
-    theta = mu + softplus(rho) e, so the gradient in rho is sigmoid(rho) e times that in mu; the entropy adds
-    -sigmoid(rho) / softplus(rho) times ``entropy``, the expected share of the data in a batch (kappa). ``moments``
-    (2, 2 D) are Adam's (Kingma & Ba 2015, 0.9 and 0.999), used where ``adam``.
+    Since theta = mu + softplus(rho) e, the gradient in rho is sigmoid(rho) e times that in mu. The entropy adds
+    -sigmoid(rho) / softplus(rho) times ``entropy``.
+
+    released : (D,), noisy sum of the gradients in mu.
+    normal : (D,), the single draw e of the step.
+    entropy : kappa, the expected share of the data in a batch.
+    rates : (2 D,), step sizes.
+    moments : (2, 2 D), the moments of Adam (Kingma & Ba 2015, with 0.9 and 0.999), used if ``adam``.
     """
     d = len(normal)
     for j in range(2 * d):
@@ -427,7 +448,10 @@ def update_aligned(phi, released, normal, entropy, step, rates, moments, adam):
 def advance_aligned(
     rows, prior, n_public, phi, normals, noise, scale, clip, sampling_rate, key, step, rates, moments, adam, trace
 ):  # fmt: skip
-    """``len(noise)`` steps of DPVIm; normals: (steps, 1, D); noise: (steps, D); trace: (steps, 2 D), phi after each."""
+    """Make ``len(noise)`` steps of DPVIm in place, and write phi after each step to ``trace``.
+
+    normals : (steps, 1, D). noise : (steps, D). trace : (steps, 2 D).
+    """
     d = noise.shape[1]
     for t in range(len(noise)):
         value = clipped_sum(rows, prior, n_public, phi, normals[t], scale, clip, sampling_rate, key, step + t)

@@ -1,4 +1,4 @@
-"""The No-U-Turn sampler on the collapsed noise-aware density (NumPyro): the check of the exact draws."""
+"""The No-U-Turn sampler (NumPyro) on the collapsed noise-aware density, as a check of the exact draws."""
 
 from __future__ import annotations
 
@@ -13,13 +13,17 @@ from models.noise_aware import SampledTrace, TracePosterior, optimum_moments, sl
 
 
 def sample(posterior: TracePosterior, settings, rng: np.random.Generator) -> tuple[SampledTrace, dict[str, float]]:
-    """Draws of phi* for all coordinates in one chain each, and diagnostics.
+    """Draws of phi* by NUTS, for all coordinates at once, and diagnostics.
 
-    ``settings``: ``methods.dpvi.na_dpvi_nuts.NADPVINUTS.Settings``. Parameters are standardised by their priors (h
-    = hm + w hs u). Double precision. Diagnostics: largest split R-hat and smallest effective sample size over the
-    coordinates of phi*, divergent transitions, and the agreement with the exact distribution: largest distance of the
-    means in exact standard deviations and in Monte Carlo standard errors, largest |log| of the ratio of the standard
-    deviations. Raises ValueError for an infinite slope_widening, :class:`Diverged` where a draw is not finite.
+    Parameters are standardised by their priors (h = hm + w hs u), in double precision. ``settings`` is a
+    ``methods.dpvi.na_dpvi_nuts.NADPVINUTS.Settings``.
+
+    Diagnostics over the coordinates of phi*: largest split R-hat, smallest effective sample size, and the number of
+    divergent transitions. Three more compare the draws with the exact distribution. They are the largest distance of
+    the means, in exact standard deviations and in Monte Carlo standard errors, and the largest |log| of the ratio of
+    the standard deviations.
+
+    Raises ValueError for an infinite slope_widening, and :class:`Diverged` if a draw is not finite.
     """
     import jax
     import jax.numpy as jnp
@@ -43,7 +47,7 @@ def sample(posterior: TracePosterior, settings, rng: np.random.Generator) -> tup
     if not np.isfinite(draws).all():
         raise Diverged("na_dpvi_nuts drew a value that is not finite; raise target_accept")
     star = trace.phi + priors.optimum_sd * draws[:, :, 2]  # (chains, samples, 2 D)
-    with np.errstate(invalid="ignore", divide="ignore"):  # chains that stand still: R-hat is not a number, and says so
+    with np.errstate(invalid="ignore", divide="ignore"):  # R-hat of chains that do not move is NaN, and is reported so
         rhat, size = split_gelman_rubin(star), effective_sample_size(star)
     flat = star.reshape(-1, star.shape[2])
     exact = np.array([optimum_moments(*posterior.coordinate(j), posterior.rate, priors) for j in range(flat.shape[1])])
@@ -63,7 +67,7 @@ def sample(posterior: TracePosterior, settings, rng: np.random.Generator) -> tup
 
 @lru_cache(maxsize=4)
 def _sampler(num_warmup: int, num_samples: int, max_tree_depth: int, target_accept: float):
-    """``nuts_chains.compiled`` with the data numbers (7, d) and scales (4,); starts (chains, 3, d)."""
+    """The sampler ``nuts_chains.compiled`` for data numbers (7, d), scales (4,) and starts (chains, 3, d)."""
     import jax
     import jax.numpy as jnp
 

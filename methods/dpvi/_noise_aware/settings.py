@@ -1,4 +1,7 @@
-"""What every method made from a DPVI run shares. Light: adapters import it when they are listed."""
+"""Settings and base class of the methods that use a DPVI run.
+
+It imports nothing heavy, because listing the methods imports it.
+"""
 
 from __future__ import annotations
 
@@ -40,9 +43,10 @@ LEAKS = (
 
 @dataclass(frozen=True)
 class DPVISettings:
-    """Defaults: the code of Alrawajfeh, Jalko & Honkela 2025, beta-bernoulli, where models differ.
+    """Settings of DPVI, with the defaults of the code of Alrawajfeh, Jalko & Honkela 2025.
 
-    A tuple holds one number for every coordinate of theta, or one for all.
+    Where that code differs between models, the default is that of beta-bernoulli. A tuple holds one number per
+    coordinate of theta, or one for all.
     """
 
     steps: int = 10_000  # T, noisy gradient steps
@@ -57,7 +61,7 @@ class DPVISettings:
     start_location: tuple[float, ...] = (0.0,)  # mu before the first step
     start_deviation: tuple[float, ...] = (-4.0,)  # rho before the first step; the deviation is softplus(rho)
     burn_in: float = 0.2  # part of the steps that the kept trace leaves out
-    scaling_share: float = 0.1  # part of mu^2 for the moments, if the model's scaling is 'paid' (from the budget)
+    scaling_share: float = 0.1  # part of mu^2 for the moments, if the model's scaling is 'paid' (estimated privately)
 
     def __post_init__(self) -> None:
         whole("dpvi", self, "steps", "draws")
@@ -67,7 +71,10 @@ class DPVISettings:
 
 
 def per_coordinate(who: str, settings, *names: str) -> None:
-    """Make a tuple of floats of each; a number becomes a tuple of one. Raises ValueError for one out of range."""
+    """Convert each named setting to a tuple of floats, a number to a tuple of one.
+
+    Raises ValueError for a value out of range.
+    """
     for name in names:
         value = getattr(settings, name)
         object.__setattr__(settings, name, (value,) if isinstance(value, int | float) else tuple(value))
@@ -76,7 +83,7 @@ def per_coordinate(who: str, settings, *names: str) -> None:
 
 
 def shares(who: str, settings) -> None:
-    """Raises ValueError for a part of the rows, of the steps or of the budget that is out of range."""
+    """Check sampling rate, burn-in and scaling share. Raises ValueError for one out of range."""
     within(who, settings, "(0, 1]", "sampling_rate")
     within(who, settings, "[0, 1)", "burn_in")
     within(who, settings, "(0, 1)", "scaling_share")
@@ -84,10 +91,10 @@ def shares(who: str, settings) -> None:
 
 @dataclass(frozen=True)
 class NoiseAwareSettings(DPVISettings):
-    """DPVI's settings and the priors of the noise-aware model (defaults: as published)."""
+    """The settings of DPVI, and the priors of the noise-aware model with published defaults."""
 
     optimum_sd: float = 1.0  # tau, prior standard deviation of phi* about the mean of the trace
-    slope_widening: float = 1.0  # prior standard deviation of A over its standard error; .inf: flat on +-8 of them
+    slope_widening: float = 1.0  # prior standard deviation of A over its standard error; .inf: flat within +-8 errors
     noise_sd: float = 1.0  # prior standard deviation of s, with s^2 the variance that the batches add to a gradient
 
     def __post_init__(self) -> None:
@@ -101,16 +108,17 @@ class NoiseAwareSettings(DPVISettings):
         return Priors(self.optimum_sd, self.slope_widening, self.noise_sd)
 
 
-#: at epsilon = 1e6, on made-up rows: .1 to 2.3 nats a row from the exact posterior (the conjugate simulator's .005
-#: where both steps are 1e-4)
+#: why there is no non-private limit. At epsilon = 1e6, on synthetic rows, the methods are 0.1 to 2.3 nats per row away
+#: from the exact posterior (0.005 for the conjugate simulator with both steps at 1e-4).
 GROWING = "step sizes go as one over the noise: the published rule makes them too large to settle where there is none"
 
 
 class Reading(Together, Method):
-    """A method that reads the trace of a DPVI run as a posterior: one run serves all of them.
+    """A method that post-processes the trace of a DPVI run.
 
-    A subclass names its ``reading`` (``models.noise_aware.READINGS``). All draw their random numbers as ``run_of``
-    does, so that readings of one seed are of one run, fitted together (``workflow.worker``) or alone.
+    One run serves all such methods, which use the random numbers of the method ``run_of``. So methods with one seed
+    post-process the same run, whether they are fitted together (``workflow.worker``) or alone. A subclass sets
+    ``reading``, the name of its post-processing (``models.noise_aware.READINGS``).
     """
 
     run_of: ClassVar[str] = "dpvi"
@@ -128,13 +136,13 @@ class Reading(Together, Method):
     def read(self, run: Fit, settings: DPVISettings, rng: np.random.Generator) -> Fit:
         """The posterior of this method from a run of any method of ``run_of``; spends no budget.
 
-        ``rng`` is at the end of the run.
+        ``rng`` has the state at the end of the run.
         """
         changes = {"priors": settings.priors} if isinstance(settings, NoiseAwareSettings) else {}
         return Fit(run.posterior.read(self.reading, **changes), run.ledger, run.diagnostics)
 
     def fit(self, task: Task, settings: DPVISettings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """The budget states a noise multiplier, or epsilon and delta."""
+        """Run DPVI and post-process its trace. The budget states a noise multiplier, or epsilon and delta."""
         from methods.dpvi._noise_aware import training
 
         return self.read(training.fit(task, settings, budget, rng, self.privacy), settings, rng)

@@ -1,4 +1,4 @@
-"""Runs of DPVI: from a task to the trace's sufficient statistics."""
+"""Runs of DPVI: its releases, its loop over the steps, and the sufficient statistics of its trace."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from privacy.ledger import Event, Mechanism, Relation, Sampling
 
 _PROOF = "methods.dpvi._noise_aware.kernels.clipped_sum"
 _WHAT = "clipped sum of the scaled per-example gradients"
-#: numbers drawn at a time for a block of steps (1.6 MB).
+#: largest count of normal numbers drawn at once for a block of steps (1.6 MB).
 _AT_ONCE = 200_000
 
 
@@ -31,12 +31,15 @@ def prior_numbers(model) -> np.ndarray:
     return np.array([model.prior_sd**-2.0])
 
 
-#: rows of a block of ``sparse_rows``.
+#: number of rows that are converted at once.
 _BLOCK = 4096
 
 
 def prepare_rows(task: Task, likelihood: Likelihood, sampling_rate: float) -> kernels.Rows:
-    """The rows as ``likelihood`` needs them. Raises ValueError for no row or for targets where there should be none."""
+    """The rows in the form that ``likelihood`` needs.
+
+    Raises ValueError for a task without rows, and for missing or unexpected targets.
+    """
     if task.n < 1 or task.public.n < 1:
         raise ValueError(f"{task.name}: this method needs at least 1 training row, got {task.n}")
     if (task.y is None) == (likelihood.name in ("linear", "logistic")):
@@ -52,7 +55,7 @@ def prepare_rows(task: Task, likelihood: Likelihood, sampling_rate: float) -> ke
         "index": np.empty(0, np.int32),
     }
     if likelihood.name in ("bernoulli", "categorical"):
-        # In the order of first appearance: a value that only the last row has comes last.
+        # in the order of first appearance, so that a value that only the last row has is last
         value, at, count = np.unique(likelihood.design(task.x)[:, 0], return_index=True, return_counts=True)
         order = np.argsort(at)
         rows["value"], rows["count"] = value[order], count[order].astype(np.int64)
@@ -63,15 +66,15 @@ def prepare_rows(task: Task, likelihood: Likelihood, sampling_rate: float) -> ke
         rows["start"], rows["index"], rows["entry"] = sparse_rows(task.x, likelihood)
     else:
         rows["columns"] = np.empty((likelihood.design(task.x[:1]).shape[1], task.n))
-        for k in range(0, task.n, _BLOCK):  # of a large table there is never a second copy
+        for k in range(0, task.n, _BLOCK):  # in blocks, so that a large table is never copied as a whole
             rows["columns"][:, k : k + _BLOCK] = likelihood.design(task.x[k : k + _BLOCK]).T
     return kernels.Rows(**rows)
 
 
 def sparse_rows(x: np.ndarray, likelihood: Likelihood) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Entries of the design that are not 0, row after row: where each row begins, their columns, and they themselves.
+    """The non-zero entries of the design, row after row: where each row begins, their columns, and their values.
 
-    Made block by block: of a large table there is never a second copy.
+    They are collected in blocks, so that a large table is never copied as a whole.
     """
     blocks = [slice(k, min(k + _BLOCK, len(x))) for k in range(0, len(x), _BLOCK)]
     counts = [np.count_nonzero(likelihood.design(x[b]), axis=1) for b in blocks]
@@ -86,7 +89,7 @@ def sparse_rows(x: np.ndarray, likelihood: Likelihood) -> tuple[np.ndarray, np.n
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run needs besides the rows; arrays (2 D,) over (mu, rho)."""
+    """Start, gradient scales, step sizes and noise multiplier of a run; arrays (2 D,) over (mu, rho)."""
 
     start: np.ndarray
     scale: np.ndarray
@@ -95,14 +98,14 @@ class Plan:
 
 
 def spread(values: tuple[float, ...], d: int, key: str) -> np.ndarray:
-    """(D,) from one number or D. Raises ValueError for another length."""
+    """The setting ``key`` as an array (D,) from one number or D. Raises ValueError for another length."""
     if len(values) not in (1, d):
         raise ValueError(f"dpvi: {key} has {len(values)} numbers; theta has {d} coordinates: give 1 or {d}")
     return np.broadcast_to(np.array(values), (d,)).copy()
 
 
 def make_plan(settings, d: int, noise_multiplier: float) -> Plan:
-    """Start, gradient scales and step sizes lambda_j = v_j c_j / (sqrt(2 D T) sigma C)."""
+    """The plan of a run, with step sizes lambda_j = v_j c_j / (sqrt(2 D T) sigma C)."""
     s = settings
 
     def both(*keys):
@@ -114,11 +117,11 @@ def make_plan(settings, d: int, noise_multiplier: float) -> Plan:
 
 
 def scaling_and_noise(task: Task, settings, budget: Budget, relation: Relation) -> tuple[Likelihood, float]:
-    """The likelihood with its scaling, bought where the model says so, and the noise multiplier of the steps.
+    """The likelihood with its scaling, and the noise multiplier of the steps.
 
-    The multiplier is the budget's own where it states one, else the smallest that keeps (epsilon, delta). Scaling
-    "paid" spends ``scaling_share`` of mu^2 first and gives the steps what is left of (epsilon, delta).
-    Raises ValueError for a budget that states too little.
+    The multiplier is the budget's own if it states one, and otherwise the smallest that keeps (epsilon, delta). With
+    the model's scaling "paid", the scaling is estimated privately. It then costs ``scaling_share`` of mu^2, and the
+    steps get the rest of (epsilon, delta). Raises ValueError for a budget that states too little.
     """
     from privacy.calibration import noise_multiplier
 
@@ -148,7 +151,10 @@ def scaling_and_noise(task: Task, settings, budget: Budget, relation: Relation) 
 
 
 def bought_scaling(task: Task, settings, budget: Budget) -> Likelihood:
-    """Means and standard deviations of the continuous inputs, released by ``privacy.scaling`` and charged."""
+    """The logistic likelihood, scaled by privately estimated means and standard deviations of continuous inputs.
+
+    ``privacy.scaling`` releases them, charged to the budget. Raises ValueError for fewer than 2 continuous inputs.
+    """
     from dataclasses import replace
 
     from privacy.scaling import private_scaling, scaling_noise_multiplier
@@ -178,15 +184,15 @@ def mechanism(settings, noise_multiplier: float, budget: Budget, relation: Relat
 
 
 def blocks(steps: int, numbers: int, noise: GaussianMechanism):
-    """(first step, number of steps) of blocks that need at most ``_AT_ONCE`` numbers, ``numbers`` per step."""
+    """The blocks of steps, as (first step, number of steps), for ``numbers`` normal numbers per step."""
     size = noise.at_once(max(1, _AT_ONCE // numbers))
     return [(t, min(size, steps - t)) for t in range(0, steps, size)]
 
 
 def run(task: Task, settings, budget: Budget, rng: np.random.Generator, relation: Relation) -> TracePosterior:
-    """One run of DPVI; its trace is read as a posterior by ``TracePosterior.read``.
+    """One run of DPVI, whose trace ``TracePosterior.read`` turns into a posterior.
 
-    Raises ValueError for rows, settings or a budget that do not fit, :class:`Diverged` where phi is not finite.
+    Raises ValueError for unsuitable rows, settings or budget, and :class:`Diverged` if phi is not finite.
     """
     from privacy.normal import NormalStream
 
@@ -223,7 +229,7 @@ def run(task: Task, settings, budget: Budget, rng: np.random.Generator, relation
 
 
 def fit(task: Task, settings, budget: Budget, rng: np.random.Generator, relation: Relation) -> Fit:
-    """:func:`run`; diagnostics are functions of released and public numbers alone."""
+    """The fit of :func:`run`, with diagnostics that are functions of released and public numbers alone."""
     posterior = run(task, settings, budget, rng, relation)
     event = budget.ledger.events[-1]
     told = {"noise_multiplier": event.noise_multiplier, "steps": float(settings.steps)}
@@ -231,9 +237,9 @@ def fit(task: Task, settings, budget: Budget, rng: np.random.Generator, relation
 
 
 def compile_kernels(task: Task, settings, train=None) -> None:
-    """Compile what ``train`` (:func:`run`, or another function of task, settings, budget and rng) needs.
+    """Compile the loops that ``train`` needs, by a few steps on two synthetic rows of the task's shape.
 
-    It is run for a few steps on two made-up rows of the task's shape.
+    ``train`` is :func:`run`, or another function of task, settings, budget and rng.
     """
     from dataclasses import replace
 

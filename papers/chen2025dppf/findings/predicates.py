@@ -1,4 +1,4 @@
-"""What the titles of these findings say, as functions of the committed numbers."""
+"""The titles of these findings, as functions of the committed numbers."""
 
 import numpy as np
 import pandas as pd
@@ -6,7 +6,7 @@ from scipy.stats import chi2, norm
 
 
 def noised_twice(runs: pd.DataFrame) -> bool:
-    """At epsilon 1 and 2, the published runs move with the exact means of the releases noised twice in every setting.
+    """At epsilon 1 and 2, published runs correlate with the exact means of the releases noised twice, in every setting.
 
     For mu the correlation is above 0.9. For every parameter it is above 0.28, the 5 % point for 50 unrelated runs. With
     the conjugate prior and epsilon 2, the 95 % upper bound of the variance without the second noise is below half of
@@ -21,8 +21,10 @@ def noised_twice(runs: pd.DataFrame) -> bool:
 
 
 def below(numbers: pd.DataFrame, variants: pd.DataFrame) -> bool:
-    """The filter's tau is significantly below the exact mean in every setting. With the Jacobian, tau no longer has the
-    published distribution in any setting that was tried."""
+    """The filter's tau is significantly below the exact mean in every setting.
+
+    With the Jacobian, tau does not have the published distribution in any setting that was tried.
+    """
     own = variants[variants["variant"] == "jacobian"]
     least = norm.ppf(0.05 / len(numbers))
     return bool(
@@ -31,16 +33,22 @@ def below(numbers: pd.DataFrame, variants: pd.DataFrame) -> bool:
 
 
 def recycled(variants: pd.DataFrame) -> bool:
-    """With aligned weights, level and spread of beta1 differ from the published runs in at least one setting, at 5 %
-    over all settings. As the code has it, neither differs in any."""
+    """With aligned weights, mean or spread of beta1 differs significantly from that of the published runs.
+
+    Both are tested at 5 % over all settings. With aligned weights, both differ in at least one setting. With the
+    weights of the code, neither differs in any.
+    """
     p = variants.set_index("variant")[["beta1_mean_p", "beta1_mean_sd_p"]]
     level = 0.05 / len(p.loc["aligned"])
     return bool((p.loc["aligned"].min() < level).all() and (p.loc["authors' code"] > level).all(axis=None))
 
 
 def covers_elsewhere(real: pd.DataFrame, synthetic: pd.DataFrame) -> bool:
-    """Mean coverage by prior and parameter is below 75 % on the random releases, and below 25 % for tau. On the
-    synthetic one, for beta, it is above 90 % at epsilon 0.5 and more, and nowhere below that of the random releases."""
+    """Coverage is low on the random releases and high on the synthetic one.
+
+    On the random releases, mean coverage by prior and parameter is below 75 %, and below 25 % for tau. On the synthetic
+    release, coverage of beta is above 90 % at epsilon 0.5 and more, and nowhere below that on the random releases.
+    """
     of = real.groupby(["prior", "parameter"])["share"].mean()
     tight = synthetic[synthetic["epsilon"] >= 0.5]
     tau = of.xs("tau", level="parameter")
@@ -49,8 +57,10 @@ def covers_elsewhere(real: pd.DataFrame, synthetic: pd.DataFrame) -> bool:
 
 
 def other_seed(estimates: pd.DataFrame) -> bool:
-    """Both sets of results exist for every epsilon and prior, and the one of the final tables is nearer the truth of 2
-    in every one. Each pair differs by more than 3 standard errors."""
+    """Results of the final tables are nearer the true value 2 than those of the other seed, in every epsilon and prior.
+
+    Both sets of results exist for each of these. The two differ by more than 3 standard errors in each.
+    """
     near = (estimates["dp_pf_seed_11029"] - 2).abs() < (estimates["dp_pf_seed_1"] - 2).abs()
     gap = (estimates["dp_pf_seed_11029"] - estimates["dp_pf_seed_1"]).abs()
     far = gap > 3 * np.hypot(estimates["error_seed_1"], estimates["error_seed_11029"])
@@ -58,8 +68,10 @@ def other_seed(estimates: pd.DataFrame) -> bool:
 
 
 def both_right(exact: pd.DataFrame) -> bool:
-    """From epsilon 0.5 on, no published mean of mu or theta2 differs at 5 % over all of them from the exact mean with
-    the method's own meaning of theta2."""
+    """From epsilon 0.5 on, no published mean of mu or theta2 differs significantly from the exact mean.
+
+    The test is at 5 % over all of them. The exact mean uses the method's own meaning of theta2.
+    """
     own = exact[exact["epsilon"] >= 0.5]
     z = [
         (own[f"published_{p}_mean"] - own[f"{p}_mean"])

@@ -4,7 +4,7 @@ import pandas as pd
 
 
 def close_and_overspent(errors: pd.DataFrame, accounting: pd.DataFrame) -> bool:
-    """The corrected error is within the margin of DP-SGD's; the note's scheme spends over five times its claim."""
+    """The corrected error is within the margin of DP-SGD's. The note's scheme spends over five times its claim."""
     margin = errors["margin"].astype(float)
     close = (errors["low"] > -margin) & (errors["high"] < margin)
     spent = accounting[["epsilon_epochs_replace", "epsilon_epochs_zero_out"]].min(axis=1)

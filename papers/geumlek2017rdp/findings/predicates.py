@@ -4,12 +4,12 @@ import pandas as pd
 
 
 def fair_charge_helps_ops(fair: pd.DataFrame, behind: pd.DataFrame) -> bool:
-    """Charged fairly OPS is better everywhere, and algorithm 6 is better than that in most settings."""
+    """At its true cost, OPS is better everywhere, and algorithm 6 is better than that in most settings."""
     return bool((fair["low"] > 0).all() and (behind["low"] > 0).mean() > 0.9)
 
 
 def three_traps(suprema: pd.DataFrame) -> bool:
-    """Corollary 2 is never below the supremum, and above it below order 2; corners are below it, theorem 16 above."""
+    """Corollary 2 is never below the supremum, and above it below order 2. Corners are below it, theorem 16 above."""
     ratio = suprema.groupby("check")["ratio"]
     below_two = suprema[(suprema["check"] == "corollary_2") & (suprema["order"].astype(float) < 2)]
     return bool(

@@ -4,8 +4,10 @@ import pandas as pd
 
 
 def stopped_early(updates: pd.DataFrame, cells: pd.DataFrame, posteriors: pd.DataFrame) -> bool:
-    """The fits as stopped are the published ones; run on, no fit keeps its score; private ones have no posterior to
-    arrive at up to epsilon 2."""
+    """Stopped fits are the published ones, and no fit keeps its score if continued.
+
+    Up to epsilon 2, private fits have no posterior to which they could converge.
+    """
     by = updates.set_index(["method", "setting", "updates"])["score"].unstack()
     plain, private = by.loc["lr"], by.loc["rplr"].drop("epsilon=10;n=500")
     tight = posteriors["setting"].str.extract(r"epsilon=([\d.]+)")[0].astype(float) <= 2
@@ -18,8 +20,10 @@ def stopped_early(updates: pd.DataFrame, cells: pd.DataFrame, posteriors: pd.Dat
 
 
 def outliers_show(shown: pd.DataFrame, ledgers: pd.DataFrame) -> bool:
-    """An outlier has delta near 1 at five times epsilon, a typical row shows nothing; ledgers of the authors' code are
-    infinite and those of the corrected version are the claim."""
+    """An outlier has delta near 1 at five times epsilon, and a typical row shows nothing.
+
+    Ledgers of the authors' code are infinite, and those of the corrected version equal the claim.
+    """
     own = ledgers["reading"] == "corrected"
     far = shown.loc[shown["row"] == "target 1000", "delta_at_least"]
     return bool(

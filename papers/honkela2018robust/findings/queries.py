@@ -4,5 +4,5 @@ from papers.honkela2018robust import tables
 
 
 def shared(rows) -> dict[str, object]:
-    """Names for all of them."""
+    """Names that all texts may use."""
     return tables.evidence(**{name: rows(name).to_dict("records") for name in tables.READ})

@@ -5,7 +5,7 @@ import pandas as pd
 
 
 def two_codings_fit(codings: pd.DataFrame) -> bool:
-    """The two orders that fit have z of the expected size and the modes nearest to the published 5284 rows."""
+    """The two codings that fit have z of the expected size, and modes nearest to the published 5284 rows."""
     fits = codings["coding"].isin(["alphabet", "appearance"])
     off = (codings["mode_right"] - 5284).abs()
     z = codings["mean_square_z"] / float(codings["expected"].iloc[0])
@@ -16,20 +16,20 @@ def two_codings_fit(codings: pd.DataFrame) -> bool:
 
 
 def delta_above_one_over_n(tables: pd.DataFrame) -> bool:
-    """With delta = 1e-3, above 1/n, some row is more likely published than not; with 1e-5 it is not."""
+    """At delta = 1e-3, above 1/n, some row is more likely published than not; at 1e-5 it is not."""
     delta = tables["delta"].astype(float)
     above = delta > tables["one_over_n"]
     return bool((above == (delta == 1e-3)).all() and ((tables["some_row_published"] > 0.5) == above).all())
 
 
 def only_direction_counts(fits: pd.DataFrame) -> bool:
-    """Another length or spread moves no predicted label, and the log-likelihood by over a tenth of a nat."""
+    """Another length or spread of the posterior changes no predicted label, but the log-likelihood by over 0.1 nats."""
     moved = fits[["rows_moved_longer", "rows_moved_shorter"]].to_numpy().sum()
     return moved == 0 and bool((fits["log_likelihood"] - fits["log_likelihood_longer"] > 0.1).all())
 
 
 def clipped_sgld_within_a_point(runs: pd.DataFrame, dpvi: pd.DataFrame) -> bool:
-    """The authors' chain has no epsilon; the clipped one is within .01 of DPVI at equal epsilon, delta = 1e-3."""
+    """The authors' chain has no finite epsilon. A clipped one is within .01 of DPVI at equal epsilon, delta = 1e-3."""
     program = runs["variant"] == "program"
     fair = runs[(runs["variant"] == "sound, clip by budget") & (runs["delta"] == "0.001")]
     of_dpvi = dict(zip(dpvi["sigma"].astype(float), dpvi["accuracy"], strict=True))
@@ -38,7 +38,7 @@ def clipped_sgld_within_a_point(runs: pd.DataFrame, dpvi: pd.DataFrame) -> bool:
 
 
 def reproduced_and_unmoved(cells: pd.DataFrame, joint: pd.DataFrame) -> bool:
-    """The joint test sees no difference from the published accuracies; Poisson batches move none by a point."""
+    """The joint test finds no difference from the published accuracies; Poisson batches change none by 0.01."""
     both = cells[cells["published_std"] != ""].set_index(["table", "dataset", "method", "setting", "reading"])
     mean, variance = both["mean"].unstack(), (both["std"] ** 2 / both["n"]).unstack()
     end = (mean["corrected"] - mean["authors"]).abs() + 1.96 * (variance["corrected"] + variance["authors"]) ** 0.5
@@ -47,14 +47,14 @@ def reproduced_and_unmoved(cells: pd.DataFrame, joint: pd.DataFrame) -> bool:
 
 
 def four_epsilons(rules: pd.DataFrame) -> bool:
-    """Advanced composition charges most, and no two of the four agree, in any of the fits."""
+    """Advanced composition gives the largest epsilon, and no two of the four rules agree, in any of the fits."""
     values = rules.drop(columns="sigma").to_numpy(dtype=float)
     differ = all(len(set(row)) == 4 for row in values.tolist())
     return bool((values[:, 0] > 1.5 * values[:, 1:].max(axis=1)).sum() == len(values) and differ and (values > 0).all())
 
 
 def less_at_the_large_delta(epsilons: pd.DataFrame, printed: pd.DataFrame) -> bool:
-    """At 1e-3 the bound is below every printed epsilon; at 1e-5 what is realised is above some of them."""
+    """At delta = 1e-3 the bound is below every printed epsilon; at 1e-5 the realised epsilon exceeds some of them."""
     keys = ["dataset", "sigma", "kappa", "T"]
     told = printed[printed["printed"] != ""].set_index(keys)["printed"].astype(float)
     kind = epsilons["rule"].str.rsplit(": ", n=1).str[1]

@@ -6,13 +6,13 @@ from workflow.published import KEY
 
 
 def shared(rows) -> dict[str, object]:
-    """Names for all of them."""
+    """Names that all texts may use."""
     return {"config": run.config(), "family": PAPER.family}
 
 
 def jalko2017_dp_sgld(rows) -> dict[str, object]:
     def dpvi(reading: str, sigma: str) -> str:
-        """Our accuracy on a cell of the fourth figure."""
+        """Our accuracy for a published number of the fourth figure."""
         found = [
             r
             for r in rows("verdicts", reading=reading, table="sgld_vs_advi_abalone").to_dict("records")
@@ -27,8 +27,12 @@ def jalko2017_dp_sgld(rows) -> dict[str, object]:
 
 def jalko2017_true_budgets(rows) -> dict[str, object]:
     def spent(delta: str) -> dict[str, list[dict[str, str]]]:
-        """Printed budgets by what replace-one with replacement, which was run, spends at ``delta``: ``more`` than
-        printed where the realised epsilon is above it, ``less`` where the bound is below it, else ``open``."""
+        """Counts of printed epsilons compared with the true ones at ``delta``.
+
+        The true ones are for replace-one neighbours and batches with replacement, as in the runs.
+
+        ``more``: the realised epsilon is above the printed one. ``less``: the bound is below it. ``open``: neither.
+        """
         out = {"all": [], "more": [], "less": [], "open": []}
         for r in rows("ledger", reading="corrected").to_dict("records"):
             if not r["printed"]:
@@ -48,8 +52,10 @@ def jalko2017_true_budgets(rows) -> dict[str, object]:
 
 def jalko2017_reproduction(rows) -> dict[str, object]:
     def poisson() -> dict[str, float]:
-        """Accuracy with Poisson batches less that of the authors' code, over the private cells: ``largest`` difference,
-        and ``bound``, the end of the 95 % intervals that is farthest from 0."""
+        """Accuracy with Poisson batches minus that of the authors' code, over the private numbers.
+
+        ``largest``: the largest difference. ``bound``: the end of the 95 % intervals that is farthest from 0.
+        """
         judged = rows("verdicts").to_dict("records")
         cells = {(*(r[k] for k in KEY), r["reading"]): r for r in judged if r["published_std"]}
         found = []

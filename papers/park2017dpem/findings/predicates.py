@@ -4,10 +4,10 @@ import pandas as pd
 
 
 def agrees_and_only_noisier_means(choices: pd.DataFrame, scores: pd.DataFrame) -> bool:
-    """The second derivation is within 2.5 standard errors in all cells; only noisier means lower the disputed cells.
+    """The second implementation agrees within 2.5 standard errors, and only noisier means lower disputed settings.
 
-    A choice counts if it lowers a disputed cell by over a nat and three standard errors, and moves no other cell by
-    more than half a nat.
+    A choice counts if it lowers a disputed setting by over 1 nat and three standard errors, and moves no other setting
+    by more than half a nat.
     """
     again = choices[choices["choice"] == "as the program"].set_index("cell")
     ours = scores.groupby("setting")["value"].agg(["mean", "sem"]).loc[again.index]
@@ -24,7 +24,10 @@ def agrees_and_only_noisier_means(choices: pd.DataFrame, scores: pd.DataFrame) -
 
 
 def covariance_times_four(changes: pd.DataFrame) -> bool:
-    """At the opposite point only the covariance exceeds its declared sensitivity, by four; rescaling moves all more."""
+    """At the opposite point, only the covariance exceeds its declared sensitivity, by a factor of four.
+
+    If the replacement changes the rescaling, all statistics exceed it by more.
+    """
     worst = changes.groupby(["case", "statistic"])["ratio"].max().unstack()
     opposite, rescaled = worst.loc["opposite point"], worst.loc["longest row at zero, rescaled"]
     return bool(

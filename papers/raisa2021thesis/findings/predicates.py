@@ -4,7 +4,7 @@ import pandas as pd
 
 
 def acceptance_but_not_mmd(counts: pd.DataFrame, starts: pd.DataFrame) -> bool:
-    """Acceptance rates are mostly reproduced, MMDs and clipped shares are not; the prior's mean starts far off."""
+    """Most acceptance rates are reproduced, MMDs and clipped shares are not; the mean of the prior is a poor start."""
     metric = counts.groupby("metric")[["reproduced", "compatible"]].sum()
     median = starts.groupby("start")["median"]
     return bool(

@@ -7,14 +7,14 @@ import pandas as pd
 
 
 def hardly_moves(scores: pd.DataFrame) -> bool:
-    """Without noise equation 5 stays closer to the training mean's RMSE than to that of ridge on most data sets."""
+    """Without noise, equation 5 has an RMSE closer to the training mean's than to ridge's on most data sets."""
     mean = scores.groupby(["dataset", "method"])["value"].mean().unstack()
     moved = (mean["predict_mean"] - mean["clipped_sep"]) / (mean["predict_mean"] - mean["ridge"])
     return bool((mean["predict_mean"] > mean["ridge"]).all() and (moved.abs() < 0.5).sum() >= 4)
 
 
 def deterioration_is_not_the_programs(cells: pd.DataFrame) -> bool:
-    """From C = 1 to 10 the published RMSE grows on every data set, and by more than the authors'."""
+    """From C = 1 to 10, the published RMSE grows on every data set, and by more than that of the authors' code."""
     rows = cells[cells["mean"].notna()]
     rows = rows.assign(clip=rows["setting"].str.extract(r"(?:clip|C)=(\d+)")[0].to_numpy())
     table = rows.set_index(["dataset", "clip"])[["published_mean", "mean"]].unstack()
@@ -23,7 +23,7 @@ def deterioration_is_not_the_programs(cells: pd.DataFrame) -> bool:
 
 
 def settings_and_spread_do_not_fit(cells: pd.DataFrame) -> bool:
-    """VI with the printed settings misses Naval and Kin8nm by half; the published spread is below half of SEP's."""
+    """VI with the printed settings misses Naval's and Kin8nm's RMSE by half, and its spread is below half of SEP's."""
     cells = cells.set_index(["method", "dataset"])
     vi = cells.loc["vi"].loc[["naval", "kin8nm"]]
     spread = cells["published_std"]
@@ -36,7 +36,10 @@ def settings_and_spread_do_not_fit(cells: pd.DataFrame) -> bool:
 
 
 def not_worse_than_adassp_nor_better_than_dp_vi(compared: pd.DataFrame) -> bool:
-    """Over RMSE and log-likelihood: no significant loss to AdaSSP, but gains; no significant gain over DP-VI."""
+    """Nowhere significantly worse than AdaSSP, and nowhere significantly better than DP-VI.
+
+    The metrics are RMSE and log-likelihood. Some differences from AdaSSP are significant gains.
+    """
     higher = (compared["metric"] == "test_log_likelihood") == (compared["difference"] > 0)
     shown = (compared["low"] > 0) | (compared["high"] < 0)
     better, worse = shown & higher, shown & ~higher
@@ -45,7 +48,7 @@ def not_worse_than_adassp_nor_better_than_dp_vi(compared: pd.DataFrame) -> bool:
 
 
 def program_gives_the_columns(cells: pd.DataFrame, ledger: pd.DataFrame) -> bool:
-    """The authors' code, whose epsilon is infinite, is within the margins in 18 of 20 cells, algorithm 3 in none."""
+    """The authors' code (infinite epsilon) is within the margins for 18 of 20 numbers, algorithm 3 for none."""
     error = (cells["mean"] - cells["published_mean"]).abs()
     ratio = error <= 0.1 * cells["published_mean"]
     near = np.where(cells["metric"] == "rmse", ratio, error <= math.log(1.1))
@@ -54,13 +57,13 @@ def program_gives_the_columns(cells: pd.DataFrame, ledger: pd.DataFrame) -> bool
 
 
 def two_means_without_clipping(cells: pd.DataFrame, compared: pd.DataFrame) -> bool:
-    """The authors' RMSE is within 10 % of the published one on two data sets; with clipping the mean is better."""
+    """The authors' RMSE is within 10 % of the published one on two data sets; clipped, it loses to the mean."""
     near = (cells["mean"] - cells["published_mean"]).abs() <= 0.1 * cells["published_mean"]
     return near.sum() == 2 and bool((compared["low"] > 0).all())
 
 
 def units_matter(compared: pd.DataFrame) -> bool:
-    """The error of DP-EM is another when its means and covariances are scaled back: larger at every epsilon."""
+    """DP-EM's error is different, and larger at every epsilon, if its means and covariances are scaled back."""
     return bool((compared["low"] > 0).all())
 
 
@@ -83,19 +86,19 @@ TABLE_1 = (
 
 
 def same_order_over_decades(scores: pd.DataFrame) -> bool:
-    """The medians of our data sets have the order of table 1; in every row errors spread over two decades."""
+    """The medians over our data sets have the order of table 1; in every row, errors spread over two decades."""
     rows = scores.groupby(["method", "setting"])["value"].agg(["min", "median", "max"]).loc[list(TABLE_1)]
     return bool(rows["median"].is_monotonic_increasing and (rows["max"] > 100 * rows["min"]).all())
 
 
 def refuted_though_called_reproduced(cells: pd.DataFrame) -> bool:
-    """In most cells that the first rule called reproduced the median is far above the published mean, p < 1e-3."""
+    """For most numbers that the first rule called reproduced, the median is far above the published mean (p < 1e-3)."""
     far = (cells["median"] > 2 * cells["published_mean"]) & (cells["p"] < 1e-3)
     return bool(far.mean() > 0.5)
 
 
 def closest_but_not_told(cells: pd.DataFrame, compared: pd.DataFrame) -> bool:
-    """SEP's mean RMSE is nearer to the published one on the authors' splits, on every data set; no interval tells."""
+    """SEP's mean RMSE is nearer to the published one on the authors' splits, but nowhere significantly."""
     off = cells.assign(off=(cells["mean"] - cells["published_mean"].astype(float)).abs())
     off = off.set_index(["dataset", "protocol"])["off"].unstack()
     return bool(
@@ -104,7 +107,7 @@ def closest_but_not_told(cells: pd.DataFrame, compared: pd.DataFrame) -> bool:
 
 
 def exceeded_and_does_not_fall(bound: pd.DataFrame, slopes: pd.DataFrame) -> bool:
-    """The bound is below the divergence by over three standard errors in cases; with rho fixed E KL does not fall."""
+    """In some cases the divergence exceeds the bound by over 3 standard errors; with rho fixed, E KL does not fall."""
     over = bound["expected_kl"] - 3 * bound["standard_error"] > bound["bound_2023"]
     fixed = slopes["rho_reading"] == "small"
     return bool(

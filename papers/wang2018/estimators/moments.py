@@ -21,7 +21,10 @@ class Moments:
 
     @classmethod
     def of(cls, x: np.ndarray, y: np.ndarray) -> Moments:
-        """Raises ValueError for a row or target that is longer than 1 (by more than rounding)."""
+        """The moments of rows x (n, d) and targets y (n,).
+
+        Raises ValueError if the norm of a row or a target exceeds 1 by more than rounding.
+        """
         longest = max(float(np.sqrt(np.max(np.sum(x**2, axis=1), initial=0.0))), float(np.max(np.abs(y), initial=0.0)))
         if not longest <= 1 + 1e-9:  # rows that were divided by their norm have norm 1 to the last digits
             raise ValueError(f"private least squares: a row or target has norm {longest:.6g}; scale it to at most 1")
@@ -47,7 +50,7 @@ class Moments:
 
     @cached_property
     def turned(self) -> np.ndarray:
-        """b in the coordinates of the eigenvectors."""
+        """X'y in the coordinates of the eigenvectors of X'X."""
         return self.vectors.T @ self.cross
 
     def ridge(self, penalty) -> np.ndarray:

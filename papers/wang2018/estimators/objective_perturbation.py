@@ -1,8 +1,11 @@
 """Objective perturbation of least squares in the unit ball (Kifer, Smith & Thakurta 2012).
 
-The release minimises sum_i l(w; x_i, y_i) + (ridge / 2) |w|^2 + z'w over |w| <= 1, z ~ N(0, sd^2 I), where a row's
-loss has the gradient x (c x'w - y) and the Hessian c x x'. c = 1 is half the squared residual. The authors'
-code solves with c = 2 (see :func:`objective_perturbation`).
+The release minimises, over |w| <= 1 and with z ~ N(0, sd^2 I),
+
+    sum_i l(w; x_i, y_i) + (ridge / 2) |w|^2 + z'w.
+
+A row's loss l has the gradient x (c x'w - y) and the Hessian c x x'. At c = 1 it is half the squared residual. The
+authors' code solves with c = 2 (see :func:`objective_perturbation`).
 """
 
 from __future__ import annotations
@@ -20,25 +23,39 @@ from privacy.ledger import Event, Ledger, Mechanism, Relation
 from privacy.repeats import NoiseSource
 
 _HERE = "papers.wang2018.estimators.objective_perturbation"
-#: orders of the curve in the ledger.
+#: Renyi orders at which the ledger states the bound.
 ORDERS = (*(1 + k / 10 for k in range(1, 100)), *range(11, 64), 80, 96, 128, 192, 256, 384, 512, 768, 1024, 2048, 4096)
 
 
 def renyi_bound(order, curvature: float, ridge: float, sd: float):
-    """Renyi divergence of one release at orders above 1, over all neighbours under add/remove, from above.
+    """Upper bound on the Renyi divergence of one release, over all neighbours under add/remove, at orders above 1.
 
-    log(1 + c / ridge) + order s^2 / 2 + log(2 Phi((order - 1) s)) / (order - 1), s = (c + 1) / sd.
+    With s = (c + 1) / sd the bound is
 
-    Proof. Outside |x'w| <= 1 let a row's loss go on linearly: its Hessian is then at most c x x' and its gradient x
-    times a number of at most c + 1 everywhere, and nothing changes in the unit ball. Put a smooth convex penalty k
-    h(w), h = 0 in the ball, in the place of the constraint. Then z = -(gradient of the rest) is a one-to-one map of w
-    whose Jacobian is a Hessian H >= ridge I, and the density at w is that of z times det H. One row more adds at most
-    c x x' to H: the determinants differ by a factor between 1 and 1 + c x'H^-1 x <= 1 + c / ridge. It moves z by a
-    multiple g of x, |g| <= c + 1, so that the logarithms of the normal densities differ by at most s^2 / 2 + s |u|,
-    where u = x'z / (sd |x|) is of the data set that made w: a standard normal, as x is fixed. E exp((order - 1) s
-    |u|) = 2 exp((order - 1)^2 s^2 / 2) Phi((order - 1) s) gives the bound for every k. As k grows the minimisers go
-    to those in the ball, and the Renyi divergence is lower semicontinuous. (Where the ratio's two factors pull apart
-    the bound is not attained.) QED
+        log(1 + c / ridge) + order s^2 / 2 + log(2 Phi((order - 1) s)) / (order - 1).
+
+    Proof. Let x be the row that only one of two neighbouring data sets has.
+
+    1. Outside |x'w| <= 1 let a row's loss continue linearly. Its Hessian is then at most c x x' everywhere. Its
+       gradient is x times a number of absolute value at most c + 1. Nothing changes in the unit ball.
+    2. Replace the constraint by a smooth convex penalty k h(w) with h = 0 in the ball. Then z = -(gradient of the rest)
+       is a one-to-one map of w. Its Jacobian is a Hessian H >= ridge I. The density at w is det H times the density of
+       z.
+    3. The row x adds at most c x x' to H. So the determinants differ by a factor of at least 1 and at most
+
+           1 + c x'H^-1 x <= 1 + c / ridge.
+
+    4. The row x moves z by a multiple g of x with |g| <= c + 1. So the logarithms of the normal densities differ by at
+       most s^2 / 2 + s |u| with u = x'z / (sd |x|). Here z belongs to the data set that made w, so u is standard
+       normal, because x is fixed.
+    5. The following identity gives the bound for every k:
+
+           E exp((order - 1) s |u|) = 2 exp((order - 1)^2 s^2 / 2) Phi((order - 1) s)
+
+    6. As k grows, the minimisers converge to those in the ball. The Renyi divergence is lower semicontinuous, so the
+       bound holds in the limit. QED
+
+    The bound is not attained if the two factors of the density ratio act in opposite directions.
     """
     order = np.asarray(order, dtype=np.float64)
     s = (curvature + 1.0) / sd
@@ -46,7 +63,7 @@ def renyi_bound(order, curvature: float, ridge: float, sd: float):
 
 
 def event(curvature: float, ridge: float, sd: float) -> Event:
-    """Ledger event of one release with the curve of :func:`renyi_bound`."""
+    """The ledger event of one release, with the bound of :func:`renyi_bound` at each of ``ORDERS``."""
     return Event(
         what="minimiser of the perturbed objective",
         mechanism=Mechanism.WRITTEN_BOUND,
@@ -61,9 +78,12 @@ def event(curvature: float, ridge: float, sd: float) -> Event:
 
 @lru_cache(maxsize=256)
 def calibrated(epsilon: float, delta: float) -> tuple[float, float]:
-    """(ridge, sd) of the corrected reading: ridge = 2 / epsilon as printed by Kifer et al., and the least sd that fits.
+    """(ridge, sd) of the corrected reading.
 
-    log(1 + epsilon / 2) < epsilon / 2 leaves room for the noise. The accountant that converts the curve decides.
+    ridge = 2 / epsilon as in Kifer et al., and sd is the smallest within the budget.
+
+    The determinants cost log(1 + epsilon / 2), which is less than epsilon / 2. The rest of the budget pays for the
+    noise. The accountant that converts the Renyi curve to (epsilon, delta) decides which sd is small enough.
     """
     from privacy.accountants import epsilon_of
 
@@ -81,12 +101,16 @@ def calibrated(epsilon: float, delta: float) -> tuple[float, float]:
 def objective_perturbation(
     moments: Moments, epsilon: float, delta: float, reading: str, noise: NoiseSource
 ) -> np.ndarray:
-    """Coefficients (count, d).
+    """Coefficients (count, d) by objective perturbation, one row per repetition of the noise.
 
-    ``authors``: ridge 2 / epsilon^2, sd 2 sqrt(4 log(2 / delta) + 2 epsilon) / epsilon^2, and the minimiser of |R w -
-    v / 2| with R'R = H, v = R'^-1 (b - z). That is (G + ridge I) w = (b - z) / 2 inside the ball, half the
-    solution that is meant, and the minimiser of the objective with c = 2 and twice the ridge.
-    ``printed``: the same ridge and noise, not halved. ``corrected``: c = 1, :func:`calibrated`.
+    Readings, with H = X'X + ridge I, b = X'y and Gaussian noise z:
+
+    * ``authors``: ridge = 2 / epsilon^2 and sd = 2 sqrt(4 log(2 / delta) + 2 epsilon) / epsilon^2. The code minimises
+      |R w - v / 2| with R'R = H and v = R'^-1 (b - z). Inside the ball this solves H w = (b - z) / 2, half the intended
+      solution. It is the minimiser of the objective with c = 2 and twice the ridge, and is charged as that.
+    * ``printed``: the same ridge and noise, without the factor 1/2.
+    * ``corrected``: c = 1, with ridge and noise from :func:`calibrated`.
+
     Raises ValueError for another reading.
     """
     if reading in (AUTHORS, PRINTED):
@@ -108,7 +132,8 @@ def objective_perturbation(
 def minimiser(moments: Moments, ridge: float, right: np.ndarray) -> np.ndarray:
     """argmin of w'(G + ridge I)w / 2 - right'w over the unit ball, for each row of ``right`` (count, d).
 
-    Outside, (G + (ridge + m) I) w = right with the multiplier m > 0 at which |w| = 1; |w| falls in m. Bisection.
+    If the unconstrained solution lies outside the ball, the result solves (G + (ridge + m) I) w = right. The multiplier
+    m > 0 is the one at which |w| = 1. It is found by bisection, because |w| falls in m.
     """
     turned = right @ moments.vectors
     base = moments.values + ridge

@@ -1,11 +1,13 @@
 """Sufficient-statistics perturbation and AdaSSP (Wang 2018, algorithm 2): Gaussian noise on X'X and X'y.
 
-Sensitivities (add or remove one row, |x| <= 1, |y| <= 1): X'X moves by x x', whose Frobenius norm is |x|^2 <= 1, and
-so do its upper triangle and the triangle with the entries beside the diagonal times sqrt(2) by at most 1; X'y
-moves by x y, of norm at most 1; the smallest eigenvalue of X'X moves by at most the spectral norm of x x',
-at most 1 (Weyl).
+Sensitivities if one row is added or removed, with |x| <= 1 and |y| <= 1:
 
-The single fit on rows that are clipped and scaled privately, with an intercept, is ``methods._shared.adassp``.
+* X'X moves by x x', whose Frobenius norm is |x|^2 <= 1. So its upper triangle moves by at most 1. With the off-diagonal
+  entries times sqrt(2), the triangle moves by that Frobenius norm, so also by at most 1.
+* X'y moves by x y, whose norm is at most 1.
+* The smallest eigenvalue of X'X moves by at most the spectral norm of x x', which is at most 1 (Weyl).
+
+``methods._shared.adassp`` is the method with an intercept, on rows that are clipped and scaled privately.
 """
 
 from __future__ import annotations
@@ -28,10 +30,12 @@ IDENTITY = 1.0
 
 
 def ssp(moments: Moments, epsilon: float, delta: float, reading: str, noise: NoiseSource) -> np.ndarray:
-    """Coefficients (count, d) from noisy moments, without a penalty but the authors' identity.
+    """Coefficients (count, d) from noisy moments, without a penalty except the identity that the authors' code adds.
 
-    ``authors``: sd sqrt(log(4 / delta)) / epsilon on each of the two releases (each charged the whole epsilon), d^2
-    independent entries on X'X. ``corrected``: the two together cost (epsilon, delta), the noise of X'X is symmetric.
+    * ``authors``: sd = sqrt(log(4 / delta)) / epsilon on each of the two releases, so each is charged the whole
+      epsilon. X'X gets d^2 independent entries of noise.
+    * ``corrected``: the two releases together cost (epsilon, delta). The noise of X'X is symmetric.
+
     Raises ValueError for another reading.
     """
     if reading == AUTHORS:
@@ -47,13 +51,20 @@ def ssp(moments: Moments, epsilon: float, delta: float, reading: str, noise: Noi
 
 
 def adassp(moments: Moments, epsilon: float, delta: float, reading: str, noise: NoiseSource) -> np.ndarray:
-    """Coefficients (count, d) of the ridge solution whose penalty a noisy smallest eigenvalue sets.
+    """Ridge coefficients (count, d) with a penalty from a noisy smallest eigenvalue (algorithm 2).
 
-    With s the sd of each release: l = max(0, smallest eigenvalue + s z - s sqrt(log(6 / delta))), penalty max(0, s
-    sqrt(d log(2 d^2 / .05)) - l). ``authors``: s = sqrt(log(6 / delta)) / (epsilon / 3), an identity on X'X,
-    and a symmetric noise with variance s^2 on the diagonal and s^2 / 2 beside it. ``printed``: no
-    identity, variance s^2 everywhere. ``corrected``: s such that the three releases together cost
-    (epsilon, delta), noise as in ``authors``, no identity.
+    With s the standard deviation of each release and z ~ N(0, 1):
+
+        l = max(0, smallest eigenvalue + s z - s sqrt(log(6 / delta)))
+        penalty = max(0, s sqrt(d log(2 d^2 / .05)) - l)
+
+    * ``authors``: s = sqrt(log(6 / delta)) / (epsilon / 3), and an identity is added to X'X. The symmetric noise on X'X
+      has variance s^2 on the diagonal and s^2 / 2 off it.
+    * ``printed``: the same s, without the identity. The noise has variance s^2 everywhere.
+    * ``corrected``: s such that the three releases together cost (epsilon, delta), without the identity. The noise has
+      the variances of ``authors``.
+
+    Raises ValueError for another reading.
     """
     d, tail = moments.d, log_over_delta(6, delta)
     if reading not in (AUTHORS, PRINTED, CORRECTED):
@@ -68,19 +79,20 @@ def adassp(moments: Moments, epsilon: float, delta: float, reading: str, noise: 
 
 
 def adaptive_penalty(smallest: np.ndarray, scale: float, d: int, tail: float) -> np.ndarray:
-    """The penalty that raises the smallest eigenvalue to a bound on the noise's norm.
+    """The penalty (count,) that raises the smallest eigenvalue of X'X to a bound on the norm of the noise.
 
-    It is computed from the noisy eigenvalue and public numbers."""
+    It is computed from the noisy eigenvalue and public numbers.
+    """
     least = np.maximum(0.0, smallest - scale * math.sqrt(tail))
     return np.maximum(0.0, scale * math.sqrt(d * math.log(2 * d**2 / FAILING)) - least)
 
 
 def released_triangle(noise: NoiseSource, gram: np.ndarray, scale: float, weighted: bool = True) -> np.ndarray:
-    """Noisy symmetric (count, d, d) from its upper triangle.
+    """Noisy symmetric matrices (count, d, d) from the upper triangle of ``gram``.
 
-    ``weighted``: entries beside the diagonal are released times sqrt(2) (as by
-    ``methods._shared.adassp.second_moments``). Sensitivity 1 either way:
-    the head of this module.
+    ``weighted``: off-diagonal entries are multiplied by sqrt(2) before the release, as in
+    ``methods._shared.adassp.second_moments``. The sensitivity is 1 with and without the weights, as the head of this
+    module shows.
     """
     d = len(gram)
     rows, columns = np.triu_indices(d)

@@ -1,9 +1,14 @@
 """One posterior sample (OPS) of a tempered ridge posterior, four rules for its constants, and AdaOPS (Wang 2018).
 
-The distribution that is meant is N(w, (gamma H)^-1), H = X'X + I + lambda I, w = H^-1 X'y: the posterior under a
-likelihood raised to the power gamma (noise variance 1) and the prior precision gamma (1 + lambda). ``authors``: what
-the authors' code draws is w + R'^-1 z / sqrt(gamma) with R'R = H (R upper triangular), whose covariance (R R')^-1 /
-gamma has the eigenvalues of the one that is meant and other eigenvectors. A draw from the posterior takes R^-1 z.
+The intended distribution is N(w, (gamma H)^-1) with
+
+    H = X'X + I + lambda I,  w = H^-1 X'y.
+
+It is the posterior with noise variance 1, the likelihood raised to the power gamma and prior precision gamma
+(1 + lambda). A sample is w + R^-1 z / sqrt(gamma), with R'R = H, R upper triangular and z standard normal.
+
+The authors' code uses R'^-1 in place of R^-1 (reading ``authors``). The covariance of its sample is (R R')^-1 / gamma.
+This matrix has the eigenvalues of the intended covariance, but other eigenvectors.
 """
 
 from __future__ import annotations
@@ -25,7 +30,7 @@ from privacy.repeats import NoiseSource
 
 _HERE = "papers.wang2018.estimators.posterior_sampling"
 RULES = ("balanced", "diffused", "worstcase", "concentrated")
-#: failing probability of the norm of a draw in the rules' constants (authors' code).
+#: failure probability of the bound on a sample's norm in the rules' constants (authors' code).
 FAILING = 0.05
 #: a multiple of the identity that the authors' code adds to every X'X; here a prior precision.
 IDENTITY = 1.0
@@ -36,24 +41,25 @@ NO_PROOF = "none: the covariance of the draw is not that of the posterior, and n
 
 @dataclass(frozen=True)
 class Tempering:
-    """lambda and gamma: public numbers for the four rules, one each a repetition for AdaOPS."""
+    """lambda (``penalty``) and gamma (``power``): public numbers for the four rules, arrays (count,) for AdaOPS."""
 
     penalty: np.ndarray | float
     power: np.ndarray | float
 
 
 def norm_constant(d: int, tail: float, least: float) -> float:
-    """(d/2 + sqrt(d log 20) + log 20) tail / least^2: C1 of the rules and of AdaOPS."""
+    """The constant C1 of the rules and of AdaOPS: (d/2 + sqrt(d log 20) + log 20) tail / least^2."""
     spread = -math.log(FAILING)
     return (d / 2 + math.sqrt(d * spread) + spread) * tail / least**2
 
 
 def power_of(length, h, tail: float, cost: float):
-    """gamma, from the positive root of a g^2 + B g + c = 0 in g = sqrt(gamma).
+    """gamma = g^2, with g the positive root of a g^2 + B g + c = 0.
 
-    a = L^2 / (2 (h + 1)), B = L sqrt(tail / h), c = (1 + tail) / (2 h) - cost: the privacy loss that the sources
-    allow a draw when |y - x'w| <= L and the smallest eigenvalue of H is at least h. (The rules have a =
-    L^2 / (lambda + 1), see ``tempered``.)
+        a = L^2 / (2 (h + 1)),  B = L sqrt(tail / h),  c = (1 + tail) / (2 h) - cost
+
+    The equation sets the privacy loss of a sample to ``cost``, as the sources state it for |y - x'w| <= L and a
+    smallest eigenvalue of H of at least h. The rules have a = L^2 / (lambda + 1) instead, see :func:`tempered`.
     """
     return _root(np.square(length) / (2 * (h + 1)), length * np.sqrt(tail / h), (1 + tail) / (2 * h) - cost)
 
@@ -63,7 +69,7 @@ def _root(a, b, c):
 
 
 def tempered(rule: str, n: int, d: int, epsilon: float, delta: float, reading: str) -> Tempering:
-    """lambda and gamma of a rule, from public numbers alone. Raises ValueError for an unknown rule."""
+    """lambda and gamma of a rule, from public numbers only. Raises ValueError for an unknown rule."""
     tail = log_over_delta(2, delta)
     if rule == "concentrated":
         middle = math.sqrt(2 * n * tail) + (1 + tail) / 2
@@ -89,10 +95,14 @@ def tempered(rule: str, n: int, d: int, epsilon: float, delta: float, reading: s
 
 
 def ops(moments: Moments, rule: str, epsilon: float, delta: float, reading: str, noise: NoiseSource) -> np.ndarray:
-    """One draw (count, d) under a rule.
+    """One posterior sample (count, d) by a rule, one row per repetition of the noise.
 
-    ``authors``: the authors' factor. ``printed``: a draw from the posterior. ``corrected``: that, with the largest
-    gamma (at the rule's lambda) at which the written bound of the draw costs (epsilon, delta).
+    * ``authors``: the sample of the authors' code, for which no bound is known.
+    * ``printed``: a sample from the tempered posterior.
+    * ``corrected``: a sample from the posterior with the rule's lambda. Its gamma is the largest at which the proved
+      bound costs at most (epsilon, delta).
+
+    Raises ValueError for another reading.
     """
     found, rows = tempered(rule, moments.n, moments.d, epsilon, delta, reading), rounded_up(moments.n)
     if reading == CORRECTED:
@@ -108,7 +118,7 @@ def ops(moments: Moments, rule: str, epsilon: float, delta: float, reading: str,
 
 
 def unbounded_draw() -> Event:
-    """Ledger event of the authors' draw: no bound, so its epsilon is infinite."""
+    """The ledger event of the authors' sample. No bound is known, so its epsilon is infinite."""
     return Event(
         what="one draw of the coefficients",
         mechanism=Mechanism.NO_NOISE,
@@ -121,7 +131,11 @@ def unbounded_draw() -> Event:
 
 
 def draw(moments: Moments, penalty: np.ndarray, power: np.ndarray, z: np.ndarray, reading: str) -> np.ndarray:
-    """H^-1 X'y + F z / sqrt(gamma): F = R'^-1 as the authors' code has it, else V diag(H)^-1/2, with F F' = H^-1."""
+    """The samples H^-1 X'y + F z / sqrt(gamma), shape (count, d), for standard normal z (count, d).
+
+    The authors' code has F = R'^-1 with R'R = H. Else F = V diag(eigenvalues of H)^-1/2 with the eigenvectors V of H,
+    so F F' = H^-1.
+    """
     total = IDENTITY + penalty
     mean = moments.ridge(total)
     if reading == AUTHORS:
@@ -139,12 +153,15 @@ def draw(moments: Moments, penalty: np.ndarray, power: np.ndarray, z: np.ndarray
 
 @lru_cache(maxsize=4096)
 def largest_power(penalty: float, epsilon: float, delta: float, n: int) -> float:
-    """The largest gamma (to 0.5 %, from below) at which a draw with this lambda costs (epsilon, delta).
+    """The largest gamma at which a posterior sample with this lambda costs at most (epsilon, delta).
 
-    ``guarantee.supremum`` with t = gamma, a = gamma (1 + lambda), rows of norm at most 1: its cells do not move with
-    gamma, so that it is the largest of the same lines in gamma (``guarantee.lines``). The search looks at every fourth
-    order, then at all around the best one. The whole curve decides at the end. Raises ValueError if no gamma above
-    1e-9 fits.
+    It is exact to 0.5 % from below.
+
+    The bound is ``guarantee.supremum`` with t = gamma, a = gamma (1 + lambda) and rows of norm at most 1. Its grid of
+    cells does not depend on gamma. So the bound is a maximum of the same straight lines in gamma (``guarantee.lines``).
+    The search tries every fourth order, then all orders around the best one. At the end, the whole curve decides.
+
+    Raises ValueError if even gamma = exp(-20) exceeds the budget.
     """
     a = penalty + IDENTITY
     last = guarantee.critical_order(1.0, a, 1.0)
@@ -179,7 +196,10 @@ def _converted(order: float, divergence, delta: float):
 
 
 def rounded_up(n: int) -> int:
-    """n, or a little more: to three digits. A bound for more rows holds, and the folds of a table share its search."""
+    """n rounded up to three digits.
+
+    A bound for more rows holds for fewer. Rounding lets the folds of a table share one search.
+    """
     step = 10 ** max(0, len(str(n)) - 3)
     return -(-n // step) * step
 
@@ -189,21 +209,27 @@ def rounded_up(n: int) -> int:
 
 
 def cap(n: int, h):
-    """The authors' cap on L: 1 + sqrt(2 sqrt(n) / h), which has n^(1/4) where a bound needs n^(1/2)
-    (:func:`true_cap`)."""
+    """The authors' upper limit on L: 1 + sqrt(2 sqrt(n) / h).
+
+    It grows as n^(1/4), but a valid bound must grow as n^(1/2) (:func:`true_cap`).
+    """
     return 1 + np.sqrt(2 * math.sqrt(n) / h)
 
 
 def adaops(moments: Moments, epsilon: float, delta: float, reading: str, noise: NoiseSource, capped=cap) -> np.ndarray:
-    """One draw (count, d) whose lambda and gamma follow from two Gaussian releases.
+    """One posterior sample (count, d) whose lambda and gamma are computed from two Gaussian releases (AdaOPS).
 
-    1. The smallest eigenvalue, and l, a lower bound of it that fails seldom. 2. lambda, which minimises C1 (1 +
-       1/h)^(2 C2) / h + t over t >= floor, h = t + l. 3. log(1 + |w|), and L, an upper bound of 1 +
-       |w|. 4. gamma, from h and L. 5. The draw.
+    1. Release the smallest eigenvalue of X'X. Compute l, a lower bound on it that rarely fails.
+    2. Choose the lambda t that minimises C1 (1 + 1/h)^(2 C2) / h + t over t >= floor, with h = t + l.
+    3. Release log(1 + |w|). Compute L, an upper bound on 1 + |w|.
+    4. Compute gamma from h and L.
+    5. Draw the posterior sample.
 
-    ``authors``: their constants, their cap on L, 1 + sqrt(2 sqrt(n) / h), and the authors' factor. ``printed``: the
-    same with a draw from the posterior. ``corrected``: :func:`corrected_adaops`. ``capped``: (n, h) -> cap of the
-    first two readings; a check takes it away.
+    Readings: ``authors`` has the authors' constants, their limit :func:`cap` on L, and their matrix factor in the
+    sample. ``printed`` differs only in that it samples from the posterior. ``corrected`` is :func:`corrected_adaops`.
+    ``capped``: function (n, h) -> limit on L for the first two readings. A check replaces it to remove the limit.
+
+    Raises ValueError for another reading.
     """
     if reading == CORRECTED:
         return corrected_adaops(moments, epsilon, delta, noise)
@@ -221,15 +247,21 @@ def adaops(moments: Moments, epsilon: float, delta: float, reading: str, noise: 
 
 
 def true_cap(n: int, ridge):
-    """1 + sqrt(n) / (2 sqrt(ridge)) >= 1 + |w| for the ridge solution of n rows with |y| <= 1.
+    """Upper bound 1 + sqrt(n) / (2 sqrt(ridge)) on 1 + |w|, for the ridge solution w of n rows with |y| <= 1.
 
-    Proof. |w| <= max over singular values s of s / (s^2 + ridge) times |y|_2, at most sqrt(n) / (2 sqrt(ridge)). QED
+    Proof. |w| is at most |y|_2 times the maximum of s / (s^2 + ridge) over the singular values s. Here
+    |y|_2 <= sqrt(n), and the maximum is at most 1 / (2 sqrt(ridge)). QED
     """
     return 1 + math.sqrt(n) / (2 * np.sqrt(ridge))
 
 
 def chosen_penalty(d: int, epsilon: float, tail: float, least: np.ndarray) -> np.ndarray:
-    """lambda of AdaOPS, from l and public numbers: the minimum is at one h, unless the floor is higher."""
+    """lambda of AdaOPS (count,), from l and public numbers.
+
+    The objective has its minimum at one h, unless the lower limit is higher.
+
+    The objective has its minimum at one h, unless the lower limit is higher.
+    """
     share = epsilon / 4
     floor = np.maximum(0.0, (1 + tail) / (2 * share) - least)
     reduced = (-1 + math.sqrt(1 + tail * epsilon / 2)) / tail
@@ -238,7 +270,10 @@ def chosen_penalty(d: int, epsilon: float, tail: float, least: np.ndarray) -> np
 
 @lru_cache(maxsize=1024)
 def best_h(c1: float, c2: float) -> float:
-    """argmin over h > 0 of c1 (1 + 1/h)^(2 c2) / h + h: bisection of the logarithm of minus the first term's slope."""
+    """argmin over h > 0 of c1 (1 + 1/h)^(2 c2) / h + h.
+
+    The logarithm of minus the first term's slope is bisected.
+    """
 
     def slope(h: float) -> float:
         return math.log(c1) - math.log(h) + 2 * c2 * math.log1p(1 / h) + math.log(1 / h + 2 * c2 / (h * (h + 1)))
@@ -251,31 +286,40 @@ def best_h(c1: float, c2: float) -> float:
 
 
 def corrected_adaops(moments: Moments, epsilon: float, delta: float, noise: NoiseSource) -> np.ndarray:
-    """AdaOPS with a guarantee: (epsilon, delta) under add or remove one row, the number n of rows public.
+    """AdaOPS with a proof: (epsilon, delta)-DP if one row is added or removed. The number n of rows is public.
 
-    The constants are ``constants(epsilon, delta)``: sd ``scale`` of either Gaussian release over its sensitivity,
-    ``margin`` = ``scale`` times the normal quantile of ``failing`` = delta / 8.
+    ``constants(epsilon, delta)`` gives the constants. ``scale`` is the standard deviation of each Gaussian release over
+    its sensitivity. ``failing`` = delta / 8. ``margin`` is ``scale`` times the upper normal quantile of ``failing``.
 
-    Proof. Fix a data set D and a neighbour; "smaller" is the one of the two with a row less. H = G + I + lambda I.
+    Proof. Fix a data set D and a neighbour D'. "The smaller data set" is the one with one row less. H = G + I + lambda
+    I.
 
-    1. l = max(0, smallest eigenvalue of G + noise - margin): sensitivity 1 (Weyl). Except with probability failing, l
-       is at most the smallest eigenvalue of D's G (and 0 always is). Then H >= h I, h = lambda + l, for the
-       smaller one too: its eigenvalue lies by at most 1 below, and the identity in H makes up for it.
-    2. Given such an l, log(1 + |w|) has sensitivity log(1 + 1/h): with m of the smaller and m' of the larger data
-       set, m' - m = H^-1 x (y - x'm) / (1 + s) = H^-1 x (y - x'm'), s = x'H^-1 x <= 1/h, H of the smaller one, so
-       either norm exceeds the other one by at most (1 + it) / h. The release is divided by log(1 + 1/h).
-    3. Except with probability failing, 1 + |w| of D is at most exp(noisy value + margin). For the m of the smaller
-       data set 1 + |m| <= (1 + 1/h) times that, by 2, and always 1 + |m| <= 1 + sqrt(n) / (2 sqrt(lambda +
-       1)) (``true_cap``); L is the smaller of the two.
-    4. Given both, the draw's Renyi divergence in either direction is at most ``draw_curve(order, h, gamma L^2)``.
-    5. Let M' be the procedure that stops after a release that failed for D. What was made after a release that did
-       not fail has the same distribution under M', whose releases compose adaptively in Renyi divergence; so P(D, S) <=
-       exp(epsilon) P(D', S) + delta' + 2 failing for any S, with (epsilon, delta') the
-       conversion of the composed curve. gamma is the largest at which that gives epsilon
-       at delta' = delta - 2 failing. QED
+    1. Set l = max(0, smallest eigenvalue of G + noise - margin). The sensitivity is 1 (Weyl). The noise exceeds
+       ``margin`` with probability ``failing``. Otherwise l is at most the smallest eigenvalue of D's G, which is never
+       negative. Then H >= h I with h = lambda + l. This holds for the smaller data set too: its eigenvalue is lower by
+       at most 1, and the identity in H compensates for that.
+    2. Given such an l, log(1 + |w|) has sensitivity log(1 + 1/h). Let m be the solution w of the smaller and m' that of
+       the larger data set, H the matrix of the smaller one, and s = x'H^-1 x <= 1/h. Then
 
-    The ledger holds the three releases. Its accountants know nothing of what may fail: asked at delta' = 3 delta / 4,
-    they give at most epsilon.
+           m' - m = H^-1 x (y - x'm) / (1 + s) = H^-1 x (y - x'm').
+
+       So |m'| <= |m| + (1 + |m|) / h and |m| <= |m'| + (1 + |m'|) / h. The release is divided by log(1 + 1/h).
+    3. Except with probability ``failing``, 1 + |w| of D is at most exp(noisy value + margin). By step 2, 1 + |m| is at
+       most (1 + 1/h) times that. Always 1 + |m| <= 1 + sqrt(n) / (2 sqrt(lambda + 1)), by :func:`true_cap`. L is the
+       smaller of these two bounds.
+    4. Given both bounds, the sample's Renyi divergence in either direction is at most ``draw_curve(order, h, gamma
+       L^2)``.
+    5. Let M' be the procedure that stops after a release that failed for D. Outputs after releases that did not fail
+       have the same distribution under M'. The releases of M' compose adaptively in Renyi divergence. So, for any set
+       S,
+
+           P(D, S) <= exp(epsilon) P(D', S) + delta' + 2 failing,
+
+       where (epsilon, delta') is the conversion of the composed curve. gamma is the largest value at which this gives
+       epsilon at delta' = delta - 2 failing. QED
+
+    The ledger holds the three releases. Its accountants do not know the failure probabilities. Asked at delta' = 3
+    delta / 4, they give at most epsilon.
     """
     scale, margin, kept = constants(epsilon, delta)
     least = _noisy_least(moments, 0.0, scale, margin, noise)
@@ -292,29 +336,29 @@ def corrected_adaops(moments: Moments, epsilon: float, delta: float, noise: Nois
         proof=f"{_HERE}.corrected_adaops",
         renyi_curve=tuple((float(o), float(e)) for o, e in zip(orders, curve, strict=True) if math.isfinite(e)),
     )
-    # of many repetitions the first one's event is in the ledger
+    # the ledger holds the event of the first repetition only
     return noise.draw(charged, moments.d, lambda z: draw(moments, penalty, power, z, CORRECTED))
 
 
 @lru_cache(maxsize=256)
 def constants(epsilon: float, delta: float) -> tuple[float, float, float]:
-    """(scale, margin, delta') of :func:`corrected_adaops`; scale: either release alone would cost (epsilon, delta) /
-    4."""
+    """(scale, margin, delta') of :func:`corrected_adaops`. Each release by itself costs (epsilon / 4, delta / 4)."""
     failing = delta / 8
     scale = gaussian_noise_multiplier(epsilon / 4, delta / 4)
     return scale, scale * float(-ndtri(failing)), delta - 2 * failing
 
 
 def orders_of(h: np.ndarray) -> np.ndarray:
-    """Orders (r, k) of the curve for each h: the bound is infinite from 1 + h on."""
+    """Renyi orders (r, k) of the curve for each h (r,). All lie below 1 + h, from which on the bound is infinite."""
     return 1 + h[:, None] * np.geomspace(1e-4, 0.99, 48)
 
 
 def draw_curve(order, h, shift2):
-    """Renyi divergence of a draw over all neighbours with x'H^-1 x <= 1/h and gamma (y - x'm)^2 <= shift2, from above.
+    """Upper bound on the Renyi divergence of one posterior sample, in either direction.
 
-    ``guarantee.removal`` grows with both; in ``guarantee.addition`` the rest grows with q and the factor of shift2 is
-    largest at q = 1 / sqrt(order): step 4 of the proof of ``guarantee.supremum`` on the one cell [0, 1/h].
+    The supremum is over all neighbours with x'H^-1 x <= 1/h and gamma (y - x'm)^2 <= shift2. ``guarantee.removal``
+    grows with both. In ``guarantee.addition`` the rest grows with q, and the factor of shift2 is largest at
+    q = 1 / sqrt(order). This is step 4 of the proof of ``guarantee.supremum`` on the single cell [0, 1/h].
     """
     q = 1 / h
     best = np.minimum(q, 1 / np.sqrt(order))
@@ -323,9 +367,11 @@ def draw_curve(order, h, shift2):
 
 
 def affordable_power(h: np.ndarray, length: np.ndarray, scale: float, epsilon: float, delta: float) -> np.ndarray:
-    """The largest gamma (r,), to 1e-6 from below, at which two releases with noise ``scale`` and the draw cost epsilon.
+    """The largest gamma (r,) at which two releases with noise ``scale`` and the sample cost epsilon.
 
-    Raises ValueError if none above 1e-9 does.
+    It is exact to 1e-6 from below.
+
+    Raises ValueError if no gamma above 1e-9 does.
     """
     order, column = orders_of(h), h[:, None]
 
@@ -344,7 +390,7 @@ def affordable_power(h: np.ndarray, length: np.ndarray, scale: float, epsilon: f
 
 
 def _noisy_least(moments: Moments, base: float, scale: float, margin: float, noise: NoiseSource) -> np.ndarray:
-    """l (count,): what the noisy smallest eigenvalue shows at least. Sensitivity 1 (Weyl)."""
+    """l (count,): a lower bound on the smallest eigenvalue from its noisy value. The sensitivity is 1 (Weyl)."""
     smallest = noise.gaussian(
         "smallest eigenvalue of X'X",
         np.array([moments.values[0] + base]),
@@ -357,10 +403,7 @@ def _noisy_least(moments: Moments, base: float, scale: float, margin: float, noi
 
 
 def _noisy_norm(moments, penalty, h, scale: float, margin: float, noise: NoiseSource) -> np.ndarray:
-    """exp of a noisy log(1 + |w|) and a margin: an upper bound (count,) of 1 + |w| that fails seldom.
-
-    The number of the event is log(1 + |w|) / log(1 + 1/h), of sensitivity 1: step 2 of :func:`corrected_adaops`.
-    """
+    """Upper bound (count,) on 1 + |w| that rarely fails, from a noisy log(1 + |w|) over its sensitivity."""
     unit = np.log1p(1 / h)
     value = np.log1p(np.linalg.norm(moments.ridge(IDENTITY + penalty), axis=1)) / unit
     released = noise.gaussian(

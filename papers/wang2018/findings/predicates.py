@@ -6,7 +6,7 @@ SMALL, LARGE = ("0.01", "0.02", "0.05", "0.1", "0.2", "0.5"), ("2", "5", "10")
 
 
 def cap_costs_privacy(draws: pd.DataFrame, caps: pd.DataFrame) -> bool:
-    """With the cap a posterior draw breaks delta somewhere, without it nowhere shown; the cap is no bound in places."""
+    """Only with the limit on L, a posterior sample is shown to violate delta. In places, the limit is not a bound."""
     broken = draws["delta_at_least"] > draws["delta_claimed"].astype(float)
     whole = draws["delta_at_least"] >= 0
     capped = draws["reading"] == "printed"
@@ -15,23 +15,28 @@ def cap_costs_privacy(draws: pd.DataFrame, caps: pd.DataFrame) -> bool:
 
 
 def most_then_few(wins: pd.DataFrame) -> bool:
-    """Both are ahead on over half of the tables up to epsilon = 0.5, and on under a third from 2 on."""
+    """Both adaptive methods win on over half of the tables up to epsilon = 0.5, and on under a third from 2 on."""
     share = wins["yes"] / wins["of"].astype(float)
     small, large = wins["epsilon"].isin(SMALL), wins["epsilon"].isin(LARGE)
     return bool((share[small] > 0.5).all() and (share[large] < 1 / 3).all() and (share >= 0).all())
 
 
 def not_nearly_all(wins: pd.DataFrame) -> bool:
-    """Both are ahead on fewer than nine in ten of 36 tables, if all that are not at hand count for them; most often at
-    the smallest epsilon."""
+    """Both adaptive methods win on fewer than nine in ten of 36 tables, most often at the smallest epsilon.
+
+    All tables that are not available count in their favour.
+    """
     ahead = wins["yes"] + 36 - wins["of"].astype(float)
     first = wins["epsilon"] == SMALL[0]
     return bool((ahead < 0.9 * 36).all() and (ahead[first] > ahead[~first].max()).all())
 
 
 def halved_fits(cells: pd.DataFrame) -> bool:
-    """At epsilon = 10 the published error of objective perturbation is nearer to the halved solution's mean error than
-    to the whole one's on every table; the halved one's error is the larger on four tables in five."""
+    """At epsilon = 10, published errors of objective perturbation are nearer to those of the halved solution.
+
+    They are compared with the mean errors of the halved and of the whole solution. The halved solution has the larger
+    error on four tables in five.
+    """
     table = cells.pivot(index="dataset", columns="reading", values="mean").dropna()
     published = cells.drop_duplicates("dataset").set_index("dataset")["published_mean"].astype(float)[table.index]
     off = table.sub(published, axis=0).abs()
@@ -39,7 +44,7 @@ def halved_fits(cells: pd.DataFrame) -> bool:
 
 
 def second_formula_is_too_small(penalties: pd.DataFrame) -> bool:
-    """Lambda is too small exactly where the second formula is taken, which is at no epsilon above 1."""
+    """Lambda is too small exactly if the second formula is used, which is at no epsilon above 1."""
     second = penalties["second_branch"] == "1"
     low = penalties["ratio"] < 1 - 1e-9
     return bool(
@@ -51,7 +56,7 @@ def second_formula_is_too_small(penalties: pd.DataFrame) -> bool:
 
 
 def authors_code_fits_jointly(joint: pd.DataFrame) -> bool:
-    """No joint test of the authors' code rejects, that of the printed reading does."""
+    """No joint test of the authors' code rejects, and that of the printed reading does."""
     authors = joint["reading"] == "authors"
     whole = joint["method"] == "all"
     return bool((joint.loc[authors, "p"] > 0.01).all() and (joint.loc[~authors & whole, "p"] < 1e-10).all()
@@ -59,20 +64,24 @@ def authors_code_fits_jointly(joint: pd.DataFrame) -> bool:
 
 
 def one_row_moves_solar(scaling: pd.DataFrame) -> bool:
-    """Without its largest target solar's other targets are multiplied by more than those of any other table."""
+    """Without its largest target, solar's other targets are multiplied by more than those of any other table."""
     factor = scaling.set_index("dataset")["factor"]
     return factor.idxmax() == "solar" and 1.3 < factor["solar"] < 1.4
 
 
 def names_mislead(targets: pd.DataFrame) -> bool:
-    """On four tables least squares has a far larger error with the columns that the name suggests."""
+    """On four tables, least squares has a far larger error with the columns that the table's name suggests."""
     program = targets["variant"] == "as in the program"
     ours, named = (targets[m].set_index("dataset")["non_private"] for m in (program, ~program))
     return len(ours) == 4 and bool((named[ours.index] > 1.5 * ours).all())
 
 
 def ssp_more_adassp_less(ledger: pd.DataFrame, orders: pd.DataFrame) -> bool:
-    """At every claim; with equal budgets AdaSSP is not above SSP on more tables, as run it is at epsilon = 10."""
+    """SSP spends more and AdaSSP less than claimed, at every epsilon.
+
+    With equal budgets, AdaSSP is significantly above SSP on no more tables than it is below. As run at epsilon = 10, it
+    is above on more.
+    """
     claimed = ledger["claimed_epsilon"].astype(float)
     ssp = ledger["method"] == "ssp"
     equal = orders["reading"] == "corrected"
@@ -87,7 +96,7 @@ def ssp_more_adassp_less(ledger: pd.DataFrame, orders: pd.DataFrame) -> bool:
 
 
 def broken_on_many_rows(rules: pd.DataFrame, adaops: pd.DataFrame, joint: pd.DataFrame) -> bool:
-    """On 45,000 rows at epsilon = 1 delta is above the claim for all rules as run, for no posterior draw."""
+    """On 45,000 rows at epsilon = 1, delta is above the claim for all rules as run, and for no posterior sample."""
     broken = rules["delta_at_least"] > rules["delta_claimed"].astype(float)
     as_run = rules["reading"] == "authors"
     p = joint["p"]

@@ -5,7 +5,7 @@ from papers.wang2018.tables import METHODS, RULES, SHOWN
 
 
 def shared(rows) -> dict[str, object]:
-    """Names for all of them."""
+    """Names that all texts may use."""
     return {
         "METHODS": METHODS,
         "RULES": RULES,
@@ -16,15 +16,16 @@ def shared(rows) -> dict[str, object]:
     }
 
 
-#: methods without privacy.
+#: non-private methods.
 FREE = ("trivial", "non_private")
 
 
 def wang2018_reproduction(rows) -> dict[str, object]:
     """Counts of published numbers compared with the published error of the trivial predictor of the same table.
 
-    ``worse``, ``near`` of ``private``: numbers of private methods above it, and within 10 % of it; ``reproduced``, and
-    ``reproduced_near``: numbers that the authors' code reproduces, and those that lie within 10 % of it.
+    ``worse`` and ``near`` of ``private`` count numbers of private methods above that error, and within 10 % of it.
+    ``reproduced`` counts numbers that the authors' code reproduces, ``reproduced_near`` those of them within 10 % of
+    it.
     """
     authors = rows("verdicts", reading="authors", metric="mse")
     printed = authors["published_mean"].astype(float)

@@ -107,14 +107,33 @@ def test_the_experiment_is_one_that_the_workflow_runs(tmp_path, task):
     assert what.config.stem == yaml.safe_load(what.config.read_text())["experiment"]
 
 
+@pytest.mark.parametrize("minutes", [1.5, 2.0])
+def test_what_is_forecast_is_no_more_than_the_minutes(tmp_path, minutes):
+    """Both count the fits of both ends, and methods of one run once."""
+    what = a_study(tmp_path, minutes=minutes)
+    text = advise._FILE.format(
+        name="surrogates", task="regression", rows=100, columns=3, seeds=2, known=False, code="x"
+    )
+    assert study.write(what, text)
+    before = datasets.outside()
+    datasets.take([tmp_path / "surrogates.py"])
+    try:
+        found = cells(what.config, "full")
+    finally:
+        datasets.take(before)
+    weight = study.weights(found, study.seconds_a_fit(what.kind, what.rows, what.columns))
+    seconds = study.RUN_S + sum(weight[c.id] * c.splits for c in found)
+    assert 30 * minutes < seconds <= 60 * minutes
+
+
 def test_what_does_not_fit_into_the_minutes_is_named_with_the_reason(tmp_path, monkeypatch):
     monkeypatch.setattr(study.contract, "is_ours", lambda name: name != "mine")
     what = a_study(tmp_path, minutes=1.0, fit_s=30.0)
     groups = [["cheap"], ["dear", "reading"], ["slow"], ["unknown"], ["mine"]]
     kept, left = affordable(what, groups, {"cheap": 0.1, "dear": 5.0, "reading": 4.0, "slow": 31.0})
     assert kept == [["mine"], ["cheap"]]
-    # 4 s for the cell, 8 splits at two budgets of 5 s each; 20 s for the run and 4 + 5.6 for the others
-    assert left["dear, reading"].startswith("about 84 CPU seconds by the committed runs; --minutes 2")
+    # 4 s for the job, 8 splits at two budgets of 5 s each; 20 s for the run, 24 for both ends, 4 + 5.6 for the others
+    assert left["dear, reading"].startswith("about 84 CPU seconds by the committed runs; --minutes 3")
     assert left["slow"].startswith("about 31 s a fit of this size by the committed runs, over the limit; --fit-seconds")
     assert left["unknown"].startswith("about 31 s a fit of this size since no committed run says more, over the limit")
 
@@ -148,13 +167,13 @@ def test_tuned_settings_stand_beside_the_defaults_and_cost_fits(tmp_path):
     tuning = study.Tuning(
         {"adassp": {"0.5": {}, "2": {}}, "dpvi": {"2": {"clip": 0.5}}, "dpvim": {"2": {"clip": 1}}}, "wine"
     )
-    what = a_study(tmp_path, tuning=tuning, sets=("linear", "curved"), minutes=1.0)
+    what = a_study(tmp_path, tuning=tuning, sets=("linear", "curved"), minutes=1.4)
     groups = [["dpvi", "na_dpvi"], ["adassp"]]
     arms = [a for a in experiment(what, groups)["arms"] if a.get("label", "").startswith("tuned")]
     wanted = {"method": "dpvi", "label": "tuned;epsilon=2", "protocols": ["surrogates"], "settings": {"clip": 0.5}}
     assert arms == [wanted | {"budget": {"epsilon": 2.0, "delta": 1e-5, "mode": "enforce"}}]
     assert "tuned" not in experiment(what, [["adassp"]])
-    # 20 s for the run, 4 for the cell, 8 splits of 1.5 s at two budgets and once more: 60, and 48 without the tuned arm
+    # 20 s for the run, 24 for both ends, 4 for the job, 8 splits of 1.5 s at two budgets and once more: 84
     known = {"dpvi": 1.5, "na_dpvi": 1.5}
     assert affordable(what, [["dpvi", "na_dpvi"]], known)[0] == [["dpvi", "na_dpvi"]]
     assert (

@@ -15,7 +15,7 @@ import yaml
 import dpbayes_bench as dpb
 from common_tasks.own_data import fit
 from datasets import reader
-from dpbayes_bench import fits
+from dpbayes_bench.private_fit import noise_words
 from privacy.release import GUARANTEE, POSTERIOR
 from workflow import cli
 
@@ -87,7 +87,7 @@ def test_the_page_has_the_guarantee_and_its_limits(ran):
     assert words.index("## The guarantee") < words.index("## Parameters")
     for said in (
         "Epsilon 1 at delta 1e-06, for one row more or less",
-        fits.noise_words(dpb.PrivateFit.load(ran[0]).privacy.ledger),
+        noise_words(dpb.PrivateFit.load(ran[0]).privacy.ledger),
         "guarantee of one fit", "The number of rows, 400, is taken as public",
         "as stated in: bounds.yaml", "5 % to 95 %, not counting the privacy noise", "No score was computed",
         "4 levels, stated", "age | number; range [0, 100]", "true or false, coded as 1 and 0",

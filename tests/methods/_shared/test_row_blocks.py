@@ -51,6 +51,7 @@ def test_releases_of_many_rows_are_those_of_their_parts(monkeypatch):
         lambda: adassp.second_moments(x, 1.5),
         lambda: adassp.second_moments(x, 1.5, np.diag([1.0, 2.0, 0.5])),
         lambda: clipped_site_sum(x, y, 4.0),
+        lambda: row_blocks.gram(x, np.square(y)),
         lambda: row_blocks.total(joint_moments, clipped(x, 1.0), g),
     )
     plain = [one() for one in released]

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from papers.honkela2018robust import checks, data, release, run
-from workflow import arithmetic, program
+from workflow import environment, program
 
 MIRROR = os.environ.get("DPBAYES_MIRROR")
 
@@ -50,7 +50,7 @@ def test_a_private_cell_of_two_folds(table, monkeypatch):
 
 @pytest.mark.parametrize("reading", ["authors", "printed"])
 def test_the_sources_public_noise_is_refused_in_a_run_with_secret_noise(monkeypatch, reading):
-    monkeypatch.setenv(arithmetic.NOISE_VARIABLE, arithmetic.SECRET)
+    monkeypatch.setenv(environment.NOISE_VARIABLE, environment.SECRET)
     row = {"method": "rplr", "setting": "epsilon=1;n=500", "repeats": 5, "reading": reading}
     found = run.cell_of([], row, {})
     assert found == {"status": "not_supported", "reason": run.NO_SECRET}

@@ -10,7 +10,7 @@ from papers.wang2018 import counterexamples, run
 from papers.wang2018.estimators.moments import AUTHORS, PRINTED, Moments
 from privacy.budget import BudgetSpec
 from privacy.repeats import OneFit
-from workflow import arithmetic, program
+from workflow import environment, program
 
 MIRROR = os.environ.get("DPBAYES_MIRROR")
 needs_mirror = pytest.mark.skipif(not MIRROR, reason="DPBAYES_MIRROR is not set: no raw files to parse")
@@ -60,7 +60,7 @@ def test_streams_depend_on_the_cell_alone():
 
 @pytest.mark.parametrize(("word", "equal"), [("public", True), ("secret", False)])
 def test_streams_cannot_be_repeated_in_a_run_with_secret_noise(monkeypatch, word, equal):
-    monkeypatch.setenv(arithmetic.NOISE_VARIABLE, word)
+    monkeypatch.setenv(environment.NOISE_VARIABLE, word)
     one, two = (run.generator("toy", "ssp", "1", 0).random(4) for _ in range(2))
     assert np.array_equal(one, two) is equal
 

@@ -9,10 +9,7 @@ from reports.claims.record import HOLDS, REFUTED, UNDECIDED
 
 def comparisons(*centres, half=1.0):
     """Comparisons whose interval is centre +- half at every level."""
-    return [
-        Comparison(f"c{k}", lambda alpha, c=c: Difference(c, c - half, c + half, 9, True))
-        for k, c in enumerate(centres)
-    ]
+    return [Comparison(f"c{k}", lambda alpha, c=c: Difference(c, c - half, c + half, 9)) for k, c in enumerate(centres)]
 
 
 @pytest.mark.parametrize(
@@ -52,7 +49,7 @@ def test_levels_of_a_verdict():
 
         def at(alpha, asked=asked):
             asked.append(alpha)
-            return Difference(0.0, -1.0, 1.0, 9, True)
+            return Difference(0.0, -1.0, 1.0, 9)
 
         made = [Comparison("c", at) for _ in range(5)]
         judge(made, Absent(), quantifier)

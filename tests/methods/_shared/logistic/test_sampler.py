@@ -57,6 +57,16 @@ def largest_z(draws, w, p):
     return np.abs(out).max()
 
 
+def test_the_hessian_against_finite_differences():
+    z, w, h = signed(9, 3, 2), np.array([0.3, -1.0, 0.5]), 1e-5
+
+    def slope(at):
+        return gradient(at[:, None], z, 0.7, 2.0)[:, 0]
+
+    numeric = [(slope(w + s) - slope(w - s)) / (2 * h) for s in h * np.eye(3)]
+    np.testing.assert_allclose(sampler.hessian(w, z, Target(0.7, 2.0)), numeric, rtol=1e-8, atol=1e-8)
+
+
 #: broad and skew posteriors of few rows (the Laplace approximation is wrong there), and a tempered one
 CASES = [
     pytest.param(signed(4, 1, 1), Target(1.0, 0.05), id="skew-1d"),

@@ -143,7 +143,9 @@ def test_what_is_not_private_charges_nothing(name):
 TWINS = (
     ("dp_sep_corrected", "ep", {"steps": 40, "clip_factor": 20.0}, 0.3),
     ("dp_sgd", "vi", {"clip_factor": 20.0, "batch_rows": 1500}, 0.3),
-    ("dp_vi_vinaroz_corrected", "vi", {"clip_factor": 20.0, "batch_rows": 1500}, 0.3),
+    pytest.param(
+        "dp_vi_vinaroz_corrected", "vi", {"clip_factor": 20.0, "batch_rows": 1500}, 0.3, marks=pytest.mark.nightly
+    ),
     ("output_perturbation", "vi", {"ridge_factor": 1e-3, "norm_factor": 10.0}, 0.3),
 )
 

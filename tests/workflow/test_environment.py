@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from workflow import arithmetic
+from workflow import environment
 
 FLAGS = "model name\t: some processor\nflags\t\t: fpu sse2 {}\nbugs\t\t: none\n"
 
@@ -24,8 +24,8 @@ FLAGS = "model name\t: some processor\nflags\t\t: fpu sse2 {}\nbugs\t\t: none\n"
 def test_kernels_are_asked_for_where_the_processor_has_them(tmp_path, monkeypatch, flags, machine, able):
     path = tmp_path / "cpuinfo"
     path.write_text(FLAGS.format(flags))
-    monkeypatch.setattr(arithmetic.platform, "machine", lambda: machine)
-    assert arithmetic.runs_the_kernels(path) is able
+    monkeypatch.setattr(environment.platform, "machine", lambda: machine)
+    assert environment.runs_the_kernels(path) is able
 
 
 AVX512 = "avx512f avx512cd avx512bw avx512dq avx512vl"
@@ -50,18 +50,18 @@ ICE_LAKE = (
 def test_numpy_is_told_to_do_without_avx512_where_the_processor_has_it(tmp_path, monkeypatch, flags, told):
     path = tmp_path / "cpuinfo"
     path.write_text(FLAGS.format(flags))
-    monkeypatch.setattr(arithmetic.platform, "machine", lambda: "x86_64")
-    assert arithmetic.environment(path).get("NPY_DISABLE_CPU_FEATURES") == told
-    assert arithmetic.environment(path).keys() >= arithmetic.ONE_THREAD.keys()
+    monkeypatch.setattr(environment.platform, "machine", lambda: "x86_64")
+    assert environment.variables(path).get("NPY_DISABLE_CPU_FEATURES") == told
+    assert environment.variables(path).keys() >= environment.ONE_THREAD.keys()
 
 
 def test_a_system_that_does_not_tell_keeps_its_own_kernels(tmp_path):
-    assert not arithmetic.runs_the_kernels(tmp_path / "nothing")
+    assert not environment.runs_the_kernels(tmp_path / "nothing")
 
 
 @pytest.mark.nightly
 def test_the_libraries_obey():
-    if not arithmetic.runs_the_kernels():
+    if not environment.runs_the_kernels():
         pytest.skip("this processor does not run these kernels")
     code = """
 import jax, numba, numpy, torch
@@ -85,7 +85,7 @@ print({i.get("architecture") for i in threadpool_info() if i["internal_api"] == 
 """
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", code],
-        env={**os.environ, **arithmetic.environment()},
+        env={**os.environ, **environment.variables()},
         capture_output=True,
         text=True,
     )

@@ -1,7 +1,7 @@
-"""The circumstances of a run: its arithmetic, whether its noise is secret, and what it was made with.
+"""The environment of a run: its arithmetic, whether its noise is secret, and what it was made with.
 
-    env $(python -m workflow.arithmetic) COMMAND
-    python -m workflow.arithmetic --manifest results/manifest.json --scale full
+    env $(python -m workflow.environment) COMMAND
+    python -m workflow.environment --manifest results/manifest.json --scale full
 
 **Arithmetic.** It is the same on every machine: one thread, and the instructions of one processor. Training of networks
 and Markov chains are chaotic: the last digit of a matrix product or an exponential changes where they end. NumPy,
@@ -85,7 +85,7 @@ def runs_the_kernels(cpuinfo: Path = CPUINFO) -> bool:
     return flags(cpuinfo) >= _NEEDED
 
 
-def environment(cpuinfo: Path = CPUINFO) -> dict[str, str]:
+def variables(cpuinfo: Path = CPUINFO) -> dict[str, str]:
     """Environment variables of every process that computes numbers."""
     processor = flags(cpuinfo)
     if not processor >= _NEEDED:
@@ -154,7 +154,7 @@ def main() -> None:
     parser.add_argument("--scale", default="full")
     args = parser.parse_args()
     if not args.manifest:
-        print(*(f"{name}={value}" for name, value in environment().items()))
+        print(*(f"{name}={value}" for name, value in variables().items()))
         return
     from datasets.files import write_json
 

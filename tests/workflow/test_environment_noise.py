@@ -9,7 +9,7 @@ from models import tiny
 from models.bounded import BoundedLinearRegression
 from reports.config import ReportError
 from reports.reference import write
-from workflow import arithmetic
+from workflow import environment
 from workflow.cell import head_of
 from workflow.program import stream
 from workflow.worker import fit
@@ -39,31 +39,31 @@ def cell(method="sufficient_statistics_perturbation"):
     ],
 )
 def test_which_streams_follow_from_the_seed(monkeypatch, method, word, equal, role):
-    monkeypatch.setenv(arithmetic.NOISE_VARIABLE, word)
+    monkeypatch.setenv(environment.NOISE_VARIABLE, word)
     kind = "bounded_logistic_regression" if method == "posterior_sampling_ops" else MODEL.kind
     from methods import contract
 
     made = cell()
     made.adapter = lambda: contract.get(method, kind)
-    one, two = (arithmetic.generator(made, 3, role).random(4) for _ in range(2))
+    one, two = (environment.generator(made, 3, role).random(4) for _ in range(2))
     assert np.array_equal(one, two) is equal
     assert np.array_equal(one, np.random.default_rng([3, len(role)]).random(4)) is equal
 
 
 @pytest.mark.parametrize(("word", "equal"), [("public", True), ("secret", False)])
 def test_the_streams_of_a_papers_own_program_follow(monkeypatch, word, equal):
-    monkeypatch.setenv(arithmetic.NOISE_VARIABLE, word)
+    monkeypatch.setenv(environment.NOISE_VARIABLE, word)
     assert np.array_equal(stream("a", "b").random(4), stream("a", "b").random(4)) is equal
 
 
 def test_public_is_the_default(monkeypatch):
-    monkeypatch.delenv(arithmetic.NOISE_VARIABLE, raising=False)
-    assert arithmetic.noise_of_run() == arithmetic.PUBLIC
+    monkeypatch.delenv(environment.NOISE_VARIABLE, raising=False)
+    assert environment.noise_of_run() == environment.PUBLIC
 
 
 def test_a_fit_draws_its_noise_from_it(monkeypatch, tmp_path):
     def posterior(word):
-        monkeypatch.setenv(arithmetic.NOISE_VARIABLE, word)
+        monkeypatch.setenv(environment.NOISE_VARIABLE, word)
         made, task = cell(), tiny.regression(MODEL, 40, 0)
         ((_, row),) = fit(made.adapter(), [(made, 0)], {0: task}, made.adapter().Settings(), 0.0, tmp_path)
         with np.load(tmp_path / "one.0.npz") as npz:
@@ -80,17 +80,17 @@ def test_a_fit_draws_its_noise_from_it(monkeypatch, tmp_path):
 def test_rows_of_public_noise_do_not_count_for_a_secret_run(monkeypatch):
     data = SimpleNamespace(data_hash="d")
     heads = []
-    for word in arithmetic.NOISES:
-        monkeypatch.setenv(arithmetic.NOISE_VARIABLE, word)
+    for word in environment.NOISES:
+        monkeypatch.setenv(environment.NOISE_VARIABLE, word)
         heads.append(head_of(cell(), data))
     assert heads[0] != heads[1]
     assert heads[1]["noise"] == "secret"
 
 
 def test_another_word_is_refused(monkeypatch):
-    monkeypatch.setenv(arithmetic.NOISE_VARIABLE, "hidden")
+    monkeypatch.setenv(environment.NOISE_VARIABLE, "hidden")
     with pytest.raises(ValueError, match="DPBAYES_NOISE is 'hidden'; choose public or secret"):
-        arithmetic.noise_of_run()
+        environment.noise_of_run()
 
 
 def test_a_secret_run_cannot_become_reference(tmp_path):

@@ -11,10 +11,10 @@ import pytest
 import yaml
 
 import datasets
+from common_tasks import tuning
 from methods.contract import Diverged, Fit
 from models.bounded import BoundedLinearRegression, BoundedLogisticRegression, BoundedMixture
 from models.linear_regression import ConstantGaussian
-from workflow import tuning
 from workflow.experiments import ConfigError, cells
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -108,5 +108,5 @@ def test_choices_are_written_to_the_file_that_the_experiment_names(tmp_path, mon
 
 
 def test_a_missing_file_says_how_to_make_it(tmp_path):
-    with pytest.raises(ConfigError, match=r"workflow\.tuning"):
+    with pytest.raises(ConfigError, match=r"common_tasks\.tuning"):
         cells(experiment(tmp_path, str(tmp_path / "none.json")), "full")

@@ -1,6 +1,6 @@
 """Chooses settings on public surrogates, for the second column of the common tasks, with the same effort per method.
 
-    python -m workflow.tuning --config common_tasks/experiments/common_linear_regression.yaml
+    python -m common_tasks.tuning --config common_tasks/experiments/common_linear_regression.yaml
 
 For every data set and epsilon of the experiment, each private method with a ``grid`` (six settings, the default first)
 fits the same synthetic surrogate (one seed per data set). The setting with the best log-likelihood of the surrogate's
@@ -46,9 +46,9 @@ def surrogate_rows(
     """Inputs (n, d) and targets (n,), or None, in synthetic original units.
 
     Columns are mixed from fewer factors, so they are correlated. For "density" each factor has three clusters.
-    ``target``: "regression" is linear in the columns with a bend, and noise has half its variance; "classification" is
-    Bernoulli of such a line, with a quarter to a half of the rows in class 1; "density" has none. Raises ValueError for
-    another word.
+    ``target`` is one of three words. For "regression" it is linear in the columns with a bend, and noise has half its
+    variance. For "classification" it is Bernoulli of such a line, with a quarter to a half of the rows in class 1. For
+    "density" there is none. Raises ValueError for another word.
     """
     if target not in ("regression", "classification", "density"):
         raise ValueError(f"surrogate: target = '{target}'; give 'regression', 'classification' or 'density'")
