@@ -9,9 +9,8 @@ import pytest
 import datasets
 from methods import contract
 from reports import claims, style
-from reports.blocks import Block, Table, entry
+from reports.blocks import Block, Figure, Table, entry
 from reports.contents import Advice, AdviceSection
-from reports.figure import Figure
 from reports.published import KEY
 from reports.site import build, catalogue, cells
 from reports.site.__main__ import from_reference
