@@ -140,9 +140,7 @@ def check_agreement(p: Problem, contestants: dict) -> None:
 
 
 def contestants(p: Problem, steps: int) -> dict:
-    """name -> (step, weights) with noise, and the same without noise for the check, for each available
-    implementation.
-    """
+    """name -> (step, weights) of each available implementation, with noise, and without it for the check."""
     timed, exact = {"dp_sgd": ours(p, steps)}, {"dp_sgd": ours(p, 1, noise=False)}
     if importlib.util.find_spec("opacus") is not None:
         with warnings.catch_warnings():

@@ -95,9 +95,7 @@ def mutations(source: str) -> dict[int, list[tuple[str, str, str]]]:
 
 
 def mutated(source: str, line: int, original: str, text: str) -> str | None:
-    """The source with ``text`` in place of ``original``, at the occurrence nearest to ``line``. None if there is
-    none.
-    """
+    """The source with ``text`` in place of the ``original`` nearest to ``line``, or None if there is none."""
     lines = source.splitlines()
     if not (places := [k for k, of in enumerate(lines) if of.strip() == original]):
         return None
@@ -107,9 +105,7 @@ def mutated(source: str, line: int, original: str, text: str) -> str | None:
 
 
 def another(source: str, line: int, original: str, text: str) -> bool:
-    """Whether the mutant is a valid program that differs from the original. For example, * before an argument cannot
-    become /.
-    """
+    """Whether the mutant is a valid and different program. For example, * before an argument cannot become /."""
     with suppress(SyntaxError):
         return ast.dump(ast.parse(mutated(source, line, original, text))) != ast.dump(ast.parse(source))
     return False

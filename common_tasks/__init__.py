@@ -1,6 +1,4 @@
-"""Every method on the same real data at the same budget, laid out like a paper, with no published numbers to
-compare.
-"""
+"""Every method on the same real data at the same budget, laid out like a paper without published numbers."""
 
 from workflow.papers import Extra, Paper
 

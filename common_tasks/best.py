@@ -190,10 +190,7 @@ def sample(
         return mean / precision + rng.standard_normal(precision.shape) / np.sqrt(precision)
 
     def variance(previous: np.ndarray, k: int, n: np.ndarray | int, squares: np.ndarray) -> np.ndarray:
-        """A draw of a variance whose standard deviation has a half-Cauchy prior.
-
-        The prior is a mixture of inverse gammas (Makalic and Schmidt 2016).
-        """
+        """A draw of a variance with half-Cauchy prior on its root, as a mixture (Makalic and Schmidt 2016)."""
         aux[k] = (1 / previous + 1 / PRIOR_SCALE**2) / rng.standard_gamma(1.0, many)
         shape = np.broadcast_to((n + 1) / 2, many)
         return (1 / aux[k] + squares / 2) / rng.standard_gamma(shape)
@@ -310,9 +307,7 @@ class Winner:
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """Scores of one task at one epsilon, and the posterior with one row per method and data set left out
-    (``COLUMNS``).
-    """
+    """Scores of one task at one epsilon, and posteriors by method and data set left out (``COLUMNS``)."""
 
     scores: Scores
     frame: pd.DataFrame
@@ -438,9 +433,7 @@ def convergence(draws: np.ndarray) -> tuple[float, float]:
 
 
 def scores_of(family: Family, epsilon: str, about: About) -> Scores:
-    """Scores of all private methods of a task at one epsilon. If no data set has ends, they are in the metric's own
-    unit.
-    """
+    """Scores of all private methods of a task at one epsilon, in the metric's own unit if no data set has ends."""
     metric = metric_of(family)
     sign = 1.0 if higher(metric) else -1.0
     scale = {d: ends(family, d, about) for d in family.datasets}
@@ -550,10 +543,7 @@ def metric_of(family: Family) -> str:
 
 
 def ends(family: Family, dataset: str, about: About) -> tuple[Arm | None, Arm | None, str]:
-    """(method at 0, method at 1, "") of the scale on a data set, or the reason why it has no scale.
-
-    See ``common_tasks.comparisons.ends``.
-    """
+    """(method at 0, method at 1, "") of the scale on a data set, or why it has none (``comparisons.ends``)."""
     metric = metric_of(family)
     if not about.fresh and not about.reference:
         return compare.ends(family, dataset, metric)

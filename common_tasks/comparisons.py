@@ -60,8 +60,9 @@ def both_gaps(family: Family, dataset: str, metric: str, a: Arm, b: Arm) -> Both
 
 
 def zero(family: Family) -> Arm | None:
-    """The method at 0 on the scale of scores: the baseline that uses no input, or else the only non-private
-    baseline.
+    """The method at 0 on the scale of scores.
+
+    It is the baseline that uses no input, or else the only non-private baseline.
     """
     free = [a for a in family.of(FREE_YARDSTICK) if not a.tuned]
     starts = [a for a in free if trivial(a, family.kind)] or free

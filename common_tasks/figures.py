@@ -210,9 +210,7 @@ def coverage(folder: Path, family: Family, sizes: pd.DataFrame) -> Figure | None
 
 
 def held_out(n: int) -> int:
-    """Number of test rows in a 90/10 split of n rows by the literature's rule
-    (``datasets.protocols.splits.literature``).
-    """
+    """Number of test rows in a 90/10 split of n rows (``datasets.protocols.splits.literature``)."""
     return n - (18 * n + 10) // 20
 
 

@@ -84,9 +84,7 @@ class Moments(NamedTuple):
 
 
 class Heard(Listener):
-    """A listener that keeps the releases of an ordinary fit. It does not keep a trace, which is released in one
-    call.
-    """
+    """A listener that keeps the releases of an ordinary fit, except a trace that is released in one call."""
 
     released: np.ndarray | None = None
 
@@ -181,10 +179,7 @@ def _sections(prior: tuple[float, ...], high: float, b: float, n: int) -> tuple[
 
 
 def exact_section(prior: tuple[float, ...], z: float, b: float, n: int, high: float) -> Moments:
-    """Moments of the rate given the noisy sum of the rows below ``high``, on a grid of rates.
-
-    They are computed by inversion of the characteristic function.
-    """
+    """Moments of the rate, on a grid, given the noisy sum of the rows below ``high``, by Fourier inversion."""
     rate, log_prior, t, law = _sections(prior, high, b, n)
     density = np.maximum((law * np.exp(-1j * t * z)).real.sum(axis=1), 0.0)
     with np.errstate(divide="ignore"):
@@ -203,10 +198,7 @@ def release_of(name: str, method: str, task: Task, z: np.ndarray, b: float) -> r
 
 
 def exact_linear(name: str, release: release_posterior.Release, rng) -> Moments:
-    """The exact posterior by chains of :mod:`evaluation.release_posterior`.
-
-    Inputs are N(0, I), as all methods here assume.
-    """
+    """The exact posterior by chains of :mod:`evaluation.release_posterior`, with inputs N(0, I)."""
     chains, burn_in, sweeps = CHAINS[name]
     draws, _ = release_posterior.sample(model_of(name), release, rng, chains=chains, burn_in=burn_in, sweeps=sweeps)
     draws = draws[..., [0, -1]]
@@ -231,10 +223,7 @@ def exact(name: str, method: str, task: Task, z: np.ndarray, b: float, rng) -> M
 
 
 def _as_moments(z: np.ndarray, d: int) -> np.ndarray:
-    """The authors' statistics in the order of ``release_posterior.moments``, without the noisy number of rows.
-
-    The authors' order is: upper triangle of X'X with the bias, X'y, y'y.
-    """
+    """The authors' statistics (X'X with bias, X'y, y'y) in the order of ``release_posterior.moments``."""
     full, upper = np.zeros((d + 2, d + 2)), np.triu_indices(d + 1)
     full[: d + 1, : d + 1][upper] = z[: len(upper[0])]
     full[: d + 1, d + 1], full[d + 1, d + 1] = z[len(upper[0]) : -1], z[-1]
@@ -326,8 +315,9 @@ def share(hits: int, sets: int) -> tuple[float, float, float]:
 
 
 def word(row: dict) -> str:
-    """The word for a row: ``same`` if both intervals are inside the tolerances, ``different`` if one is outside, else
-    ``open``.
+    """The result of a row: ``same``, ``different`` or ``open``.
+
+    It is ``same`` if both intervals are inside the tolerances, ``different`` if one is outside, and else ``open``.
 
     A method without an exact posterior ``covers less`` or ``covers more`` if the interval of its coverage excludes
     95 %. Otherwise its coverage is ``not refuted``.
@@ -411,11 +401,10 @@ def plan() -> Iterator[tuple[str, str, int, float]]:
 
 
 def filters() -> pd.DataFrame:
-    """Rows of the particle filter DP-PF from the committed runs of its paper, columns ``COLUMNS``. Empty without that
-    paper.
+    """Rows of the particle filter DP-PF from the committed runs of its paper, columns ``COLUMNS``.
 
-    A setting has one release, so ``sets`` counts runs of the filter. The precision of the errors is judged. The other
-    parameters have no posterior variance under either prior, or none that the runs record.
+    Empty without that paper. A setting has one release, so ``sets`` counts runs of the filter. The precision of the
+    errors is judged. The other parameters have no posterior variance under either prior, or none that the runs record.
     """
     paper = next((p for p in papers.papers() if p.key == "chen2025dppf"), None)
     if paper is None:

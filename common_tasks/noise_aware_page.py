@@ -1,6 +1,4 @@
-"""Table and figure of :mod:`common_tasks.noise_aware`: at which sizes each noise-aware method has the right
-distribution.
-"""
+"""Table and figure of :mod:`common_tasks.noise_aware`: when each noise-aware method has the right distribution."""
 
 from __future__ import annotations
 

@@ -146,9 +146,7 @@ def section_of(
 
 
 def best_table(family: Family, scale: str) -> tuple[Table, pd.DataFrame] | None:
-    """The posterior of the best method: one block per epsilon, methods in rows. The long frame has every table left
-    out.
-    """
+    """The posterior by epsilon, with methods in rows. The long frame has every table left out."""
     blocks, long = [], []
     for epsilon in family.epsilons if family.metrics else ():
         fitted = best.fit(family, epsilon, best.About())
@@ -182,9 +180,7 @@ def best_table(family: Family, scale: str) -> tuple[Table, pd.DataFrame] | None:
 
 
 def sizes_table(family: Family, scale: str) -> tuple[Table, pd.DataFrame] | None:
-    """The effect of rows, columns and epsilon on the cost of privacy, one row per method, with the frame of
-    ``sizes``.
-    """
+    """The effect of rows, columns and epsilon on the cost of privacy, by method, with the frame of ``sizes``."""
     long = common_sizes.effects(family) if family.metrics else pd.DataFrame()
     if long.empty:
         return None

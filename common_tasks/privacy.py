@@ -98,10 +98,7 @@ def conversion(method: str, kind: str) -> str:
 def privacy_table(
     families: Sequence[Family], ledger: pd.DataFrame, scale: str, more: Sequence[str] = ()
 ) -> tuple[Table, pd.DataFrame] | None:
-    """One block per family, with methods at their claimed epsilon in rows, and the data sets in columns.
-
-    ``more``: further notes.
-    """
+    """One block per family, methods at their claimed epsilon in rows, data sets in columns. ``more``: notes."""
     frame = privacy_frame(families, ledger)
     if frame.empty:
         return None

@@ -37,8 +37,9 @@ RESAMPLED, SEED = 2000, 0
 
 
 def costs(family: Family) -> pd.DataFrame:
-    """One row per private method, table and epsilon with a score that counts: ``method``, ``dataset``, ``cost``,
-    ``TERMS``.
+    """Costs of privacy: one row per private method, table and epsilon with a score that counts.
+
+    The columns are ``method``, ``dataset``, ``cost`` and ``TERMS``.
 
     The ``TERMS`` are natural logarithms. Without a scale there is no row. The number of rows is that of the whole
     table.

@@ -96,9 +96,7 @@ def _row_name(arm: Arm, kind: str) -> str:
 
 
 def score_table(family: Family, scale: str) -> tuple[Table, pd.DataFrame]:
-    """One block per data set and metric, with methods in rows and epsilons, tuned settings and non-private in
-    columns.
-    """
+    """Scores: one block per data set and metric, methods in rows, and epsilons, tuned and non-private in columns."""
     footnotes, blocks, long = Footnotes(), [], []
     columns = [*family.columns, ("", False), ("", True)]
     columns = [c for c in columns if c != ("", True) or any(a.column == c for a in family.arms)]

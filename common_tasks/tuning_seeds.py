@@ -44,8 +44,7 @@ COLUMNS = ("method", "choices", "same", "default", "lost", "gained", "worst")
 
 
 def compared(committed: dict, again: dict, grid: tuple[dict, ...]) -> list[tuple[bool, bool, float, float]]:
-    """Per budget: whether the choice is the same, whether the committed one is the default, what is lost, what is
-    gained.
+    """Per budget: is the choice the same, is the committed one the default, what is lost, and what is gained.
 
     ``committed``, ``again``: from :func:`common_tasks.tuning.choose`. A setting whose fit failed has no score. A choice
     that fails on the further surrogate loses infinitely much.

@@ -41,10 +41,7 @@ def read_idx(path: Path, dimensions: int) -> np.ndarray:
 
 
 def parse(images: Path, labels: Path) -> Table:
-    """The rows with digits 3 and 8 of the two training files, with pixels 0 to 255 row by row.
-
-    Class 0 is the digit 3, class 1 the digit 8.
-    """
+    """Rows of the digits 3 (class 0) and 8 (class 1) of the training files, pixels 0 to 255 row by row."""
     images, labels = Path(images), Path(labels)
     pictures, digits = read_idx(images, 3), read_idx(labels, 1)
     if len(pictures) != len(digits) or pictures.shape[1:] != (SIDE, SIDE):

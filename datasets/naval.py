@@ -14,8 +14,9 @@ COLUMNS = ("lp", "v", "GTT", "GTn", "GGn", "Ts", "Tp", "T48", "T1", "T2", "P48",
 
 
 def parse(path: Path) -> Table:
-    """Rows of data.txt: 18 columns, no header. The target is column 16 (compressor decay); column 17 (turbine decay) is
-    extra.
+    """Rows of data.txt: 18 columns, no header.
+
+    The target is column 16 (compressor decay); column 17 (turbine decay) is extra.
     """
     path = Path(path)
     with path.open(encoding="ascii") as lines:

@@ -15,10 +15,7 @@ _ZIP_SHA256 = "cc7b2a4977c0a44e8221c91d9a7e5746b3c68186cff7e5c61c70af6432b98c7a"
 
 
 def parse(path: Path) -> Table:
-    """The table of Folds5x2_pp.xlsx, whose five sheets have the same rows shuffled.
-
-    The rows are those of Sheet5, and ``authors_order`` is the first sheet.
-    """
+    """Sheet5 of Folds5x2_pp.xlsx. The other sheets have the same rows shuffled; the first is ``authors_order``."""
     path = Path(path)
     literature, authors = _sheets(path)
     return Table(

@@ -12,9 +12,7 @@ COLUMNS = tuple(f"F{i}" for i in range(1, 10))
 
 
 def parse(path: Path) -> Table:
-    """Rows of CASP.csv: header, comma separated. RMSD is the file's first column, and the table has it last, as
-    target.
-    """
+    """Rows of CASP.csv: header, comma separated. The file has the target, RMSD, first, and the table last."""
     rows = read_delimited(Path(path), ",", (*COLUMNS, "RMSD"))
     return Table(np.ascontiguousarray(rows[:, :-1]), rows[:, -1].copy(), COLUMNS)
 

@@ -97,8 +97,9 @@ class Column:
 
 @dataclass(frozen=True)
 class Layout:
-    """How a file is read. ``columns``: one per field of a line, in their order. ``separator``: " " means white
-    space.
+    """How a file is read.
+
+    ``columns``: one per field of a line, in their order. ``separator``: " " means white space.
     """
 
     columns: tuple[Column, ...]
@@ -240,9 +241,7 @@ def read(path: Path, layout: Layout) -> dict[str, np.ndarray]:
 
 
 def table(path: Path, layout: Layout, target: str | None) -> Table:
-    """The inputs as numbers, with levels as columns of 0 and 1, and the target, zeros without one. Raises
-    TableError.
-    """
+    """The inputs as numbers (levels as 0 and 1), and the target, zeros without one. Raises TableError."""
     values = read(path, layout)
     parts, n = [], len(next(iter(values.values())))
     for column in layout.columns:

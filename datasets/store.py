@@ -97,7 +97,7 @@ def save(path: Path, dataset: DataSet, table: Table | None, reason: str = "", fi
 
 
 def status(path: str | Path) -> str:
-    """ "ok", "no_data", or "" if there is no table or it cannot be read. Reads no row."""
+    """The status "ok" or "no_data" of a stored table, or "" if there is no table or it cannot be read. Reads no row."""
     try:
         with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as npz:
             return str(npz["status"])

@@ -1,4 +1,4 @@
-"""The argument of a scorer (``evaluation.scorers``)."""
+"""The argument of a scorer (``evaluation.scorers``): one fit of one split, with its data."""
 
 from __future__ import annotations
 

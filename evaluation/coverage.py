@@ -2,7 +2,7 @@
 
 TARP (Lemos et al. 2023, "Sampling-based accuracy testing of posterior estimators"): for a data set with true parameter
 theta and a random reference point r, let f be the share of posterior draws nearer to r than theta is. If the posterior
-is right, f is uniform.
+is exact, f is uniform.
 
 The protocol is that of Alrawajfeh, Jalko & Honkela 2025, as in their code. f is computed for 500 data sets. C(alpha) is
 the share of data sets with f < 1 - alpha, at 21 levels, and its error is C(alpha) - (1 - alpha). The root mean square

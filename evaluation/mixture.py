@@ -63,7 +63,10 @@ def squared_errors(truth: Components, fit: Components, order: np.ndarray) -> tup
 def program_kl_proxy(truth: Components, fit: Components, order: np.ndarray) -> float:
     """The authors' formula for KL(fit || truth), averaged over the components, in nats.
 
-    It is 1/2 (D + d' S^-1 d + log |S| / |V| - D) with true covariance S, fitted covariance V and difference of means d.
+    With true covariance S, fitted covariance V and difference of means d, it is
+
+        1/2 (D + d' S^-1 d + log(|S| / |V|) - D).
+
     Its trace term is tr(V^-1 V) = D instead of tr(S^-1 V).
     """
     total = 0.0

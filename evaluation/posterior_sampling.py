@@ -44,7 +44,7 @@ def heldout_scores(log_density: np.ndarray) -> dict[str, tuple[float, str]]:
     return scored(heldout_nll=-float(np.sum(log_density)))
 
 
-# -------------------------------------------------------------------------------------------------- what it is worth
+# -------------------------------------------------------------------------------------------------- utility
 
 
 def posterior_law(prior: tuple[float, float], k: np.ndarray, n: int, data_weight=1.0, prior_weight=1.0) -> Mixture:
@@ -95,10 +95,13 @@ def kl_from_posterior(prior: tuple[float, float], k: float, n: int, law: Mixture
 def heldout_moments(law: Mixture, rho: float, n: int) -> tuple[float, float]:
     """Mean and standard deviation of minus the log-likelihood of n held-out Bernoulli(rho) trials, nats.
 
-    It is exact for p drawn from ``law`` and an independent H ~ Binomial(n, rho). With x = log p, y = log(1 - p) and
-    h = n rho the score is -(h x + (n - h) y) - (H - h) (x - y), two uncorrelated terms. Their moments follow from those
-    of log p under a Beta distribution, by digamma and trigamma functions. The likelihood is that of the sequence,
-    without a binomial coefficient.
+    They are exact for p drawn from ``law`` and an independent H ~ Binomial(n, rho). With x = log p, y = log(1 - p) and
+    h = n rho the score is
+
+        -(h x + (n - h) y) - (H - h) (x - y),
+
+    two uncorrelated terms. Their moments follow from those of log p under a Beta distribution, by digamma and trigamma
+    functions. The likelihood is that of the sequence, without a binomial coefficient.
     """
     spread_a, spread_b, spread = (zeta(2.0, v) for v in (law.a, law.b, law.a + law.b))
     x, y = (digamma(v) - digamma(law.a + law.b) for v in (law.a, law.b))
@@ -120,7 +123,7 @@ def over_data(laws: Iterator[Mixture], rho: float, n: int) -> Mixture:
     return Mixture(*(np.concatenate([getattr(part, f) for part in parts]) for f in Mixture._fields))
 
 
-# --------------------------------------------------------------------------------------------------- what it costs
+# -------------------------------------------------------------------------------------------------- privacy cost
 
 
 def brute_force(
@@ -194,9 +197,12 @@ def flip_divergence(order: float, tau2: float) -> float:
     """The exact Renyi divergence of two logistic posteriors that differ in the class of one record (see theorem 18).
 
     tau2 = c^2 / (n beta) is the prior variance of the margin of that record. All other records are orthogonal to it.
-    From P / Q = exp(w) follows D = (order - 1) tau2 / 2 + log(2 E sigmoid(z)) / (order - 1) with
-    z ~ N((order - 1) tau2, tau2). At order 1, D = 2 E z' sigmoid(z') with z' ~ N(0, tau2). The integrals are by
-    Gauss-Legendre quadrature over 12 standard deviations.
+    P / Q = exp(w) implies
+
+        D = (order - 1) tau2 / 2 + log(2 E sigmoid(z)) / (order - 1),   z ~ N((order - 1) tau2, tau2).
+
+    At order 1, D = 2 E z' sigmoid(z') with z' ~ N(0, tau2). The integrals are by Gauss-Legendre quadrature over 12
+    standard deviations.
 
     Raises ValueError for an order below 1 or tau2 <= 0.
     """

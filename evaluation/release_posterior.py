@@ -1,18 +1,21 @@
 """The exact posterior of linear regression given a private release of moments, by data augmentation.
 
-Model: each input x_j ~ N(mu_j, 1 / phi_j), y ~ N(w . [x, 1], v), n independent rows, n public. Released are sums over
-the rows of u_a u_b (a <= b) and of u_a, u = (x, y) clipped to public bounds and divided by public units, each with
-Laplace or Gaussian noise of its own. The latent rows are part of the state of the chain (Ju, Awan, Gong & Rao 2022,
-"Data augmentation MCMC for Bayesian inference from privatized data"):
+The model has n independent rows, with n public:
 
-1. each row in turn: a proposal from the model given the parameters, accepted by the density of the noise; the sums
-   change by one row's difference, so that a row costs the same for any n;
-2. the parameters given the rows, from their conjugate posterior;
-3. non-centred moves: the parameters move, and the rows with them, with the standardised inputs and errors held. They
-   are accepted by the prior and the density of the noise. A chain without them needs about 1 + (noise variance) /
-   (sampling variance of the sums) sweeps for one draw.
+    x_j ~ N(mu_j, 1 / phi_j),   y ~ N(w . [x, 1], v).
 
-All three leave the same distribution as it is. It is a reference for methods that work with such a release, and no
+Let u = (x, y), clipped to public bounds and divided by public units. Sums over the rows of u_a u_b (a <= b) and of u_a
+are released, each with Laplace or Gaussian noise of its own. The latent rows are part of the state of the chain (Ju,
+Awan, Gong & Rao 2022, "Data augmentation MCMC for Bayesian inference from privatized data"). One sweep has three parts.
+
+1. Each row in turn gets a proposal from the model given the parameters, accepted by the density of the noise. The sums
+   change by one row's difference, so the cost of a row does not depend on n.
+2. The parameters are drawn from their conjugate posterior given the rows.
+3. In non-centred moves the parameters move, and the rows with them, with the standardised inputs and errors held fixed.
+   They are accepted by the prior and the density of the noise. A chain without them needs about
+   1 + (noise variance) / (sampling variance of the sums) sweeps for one draw.
+
+All three leave the posterior invariant. The result is a reference for methods that work with such a release, and not a
 private method itself: it reads nothing but the release.
 """
 
@@ -26,7 +29,7 @@ from numba import njit
 
 from models.linear_regression_unknown_noise import LinearRegressionUnknownNoise
 
-#: non-centred moves per sweep: steps that leave the prior as it is (1: a draw from it), then steps of a random walk, in
+#: non-centred moves per sweep: steps that leave the prior invariant (1: a draw from it), then random walk steps, in
 #: multiples of 2.4 / sqrt(parameters) standard deviations of the chain during its burn-in.
 PRIOR_STEPS = (1.0, 0.5, 0.5, 0.15)
 WALK_STEPS = (1.0, 0.45, 0.15, 1.0, 0.45, 0.15, 1.0, 0.45)
@@ -111,7 +114,7 @@ def _off(difference, scale, gaussian):  # pragma: no cover (compiled)
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def _sweep_rows(x, y, off, w, sd_noise, mu, sd, bounds, units, scale, gaussian, rng):  # pragma: no cover (compiled)
-    """Offer each row a proposal of the model, in place; ``off`` = released values - sums, in place; rows taken."""
+    """Propose every row from the model, in place; the accepted rows. ``off``: released values - sums, in place."""
     n, d = x.shape
     now, new, other = np.empty(d + 1), np.empty(d + 1), np.empty(d + 1)
     shift = np.empty(len(off))
@@ -170,7 +173,7 @@ def _rebuilt(inputs, errors, w, sd_noise, mu, sd, bounds, units):  # pragma: no 
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def _rebuilt_target(inputs, errors, w, sd_noise, mu, sd, bounds, units, old):  # pragma: no cover (compiled)
-    """As :func:`_rebuilt` where inputs stay: the sums without the target are those of ``old`` (k,)."""
+    """:func:`_rebuilt` with unchanged inputs: the sums without the target are those of ``old`` (k,)."""
     n, d = inputs.shape
     with_target = np.zeros(d + 2)
     for i in range(n):
@@ -233,7 +236,7 @@ class _Chain:
         return out
 
     def sweep(self) -> int:
-        """One sweep of the three kinds of moves; rows taken."""
+        """One sweep of the three kinds of moves; the number of accepted rows."""
         off = self.release.values - moments(self.x, self.y, self.bounds, self.units)
         law = self.w, math.sqrt(self.v), self.mu, 1.0 / np.sqrt(self.phi)
         taken = _sweep_rows(self.x, self.y, off, *law, self.bounds, self.units, self.scale, self.gaussian, self.rng)
@@ -284,7 +287,7 @@ class _Chain:
             self.y = self.x @ self.w[:-1] + self.w[-1] + math.sqrt(self.v) * errors
 
     def prior_step(self, state, length: float):
-        """A step that leaves the prior as it is: a draw from it (1), or a part of the way in w / sqrt(v) and mu."""
+        """A step that leaves the prior invariant: a draw from it (1), or part of the way in w / sqrt(v) and mu."""
         w, v, mu, phi = state
         w_new, v_new, mu_new, phi_new = self.from_prior()
         if length == 1.0:
@@ -322,11 +325,10 @@ def sample(
     sweeps: int = 1000,
     thin: int = 1,
 ) -> tuple[np.ndarray, float]:
-    """Draws (chains, sweeps // thin, D) of (w, v), and of (mu, phi) if unknown, and the share of rows taken.
+    """Draws (chains, sweeps // thin, D) of (w, v), and of (mu, phi) if unknown, and the share of accepted rows.
 
-    Each chain starts at a draw of the prior. ``inputs_prior``: None means inputs ~ N(0, I). The scale of the random
-    walk is learned during the burn-in, and kept from there on. A sweep costs about 80 nanoseconds per row and released
-    value.
+    Each chain starts at a draw of the prior. ``inputs_prior`` None means inputs ~ N(0, I). The scale of the random walk
+    is learned during the burn-in and fixed afterwards. A sweep costs about 80 nanoseconds per row and released value.
     """
     draws, taken = [], 0
     for child in rng.spawn(chains):

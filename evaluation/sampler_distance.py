@@ -2,9 +2,14 @@
 
 Every row of the table is one posterior at one budget. Let t bound the total variation between a draw and the exact
 posterior on two neighbours. If exact draws are (epsilon, delta)-DP, the sampler's draws are
-(epsilon, delta + (1 + e^epsilon) t)-DP on these two: P(draw in S) <= P(exact in S) + t <= e^epsilon P(exact' in S) +
-delta + t <= e^epsilon (P(draw' in S) + t) + delta + t. The columns ``delta_added_*`` hold (1 + e^epsilon) t, at most 1,
-for the t of one data set. A bound for all data sets would need the largest t of all.
+(epsilon, delta + (1 + e^epsilon) t)-DP on these two:
+
+    P(draw in S) <= P(exact in S) + t
+                 <= e^epsilon P(exact' in S) + delta + t
+                 <= e^epsilon (P(draw' in S) + t) + delta + t.
+
+The columns ``delta_added_*`` hold (1 + e^epsilon) t, at most 1, for the t of one data set. A bound for all data sets
+would need the largest t of all.
 
 The columns ``below`` and ``above`` are the shares of draws beyond the exact quantiles at ``level`` and 1 - ``level``.
 All intervals are 95 %: by Clopper & Pearson for shares, by Dvoretzky, Kiefer & Wolfowitz for distances. References

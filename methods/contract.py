@@ -1,4 +1,4 @@
-"""The contract of a method: what an adapter has to provide, and what it may NOT do.
+"""The contract of a method: the class that it provides, and the rules that it keeps.
 
 A method is one file, ``methods/<family>/<name>.py``. It has one subclass of :class:`Method`, an adapter, for each way
 in which it fits a kind of model. All adapters have the ``name`` of the file and disjoint ``models``. Settings, leaks
@@ -10,19 +10,20 @@ not scanned. They hold numerics: of one method or family next to it (``_name.py`
 The fields of :class:`Method` are everything that the suite reads about a method. Nothing is guessed from its text, and
 there is no other list of methods.
 
-An adapter may not
-  - open a file, use the network or print;
-  - use global random state: all randomness comes from its ``rng`` or from the budget;
-  - see a test row (it gets none) or change its inputs (they are read-only);
-  - add noise by itself: every noisy release goes through ``budget`` (see ``privacy/``), which writes the ledger. If the
-    release is a draw from a posterior, it is charged as an event with a written bound before it is made;
-  - state its own epsilon: the budget goes in, the ledger comes out, and the suite computes epsilon;
-  - let anything that its accountant does not count reach a private release: moments of the private data,
-    starting values or priors from a non-private fit, hyper-parameters chosen on the private data;
-  - hide a hyper-parameter: each one is a field of ``Settings`` with its unit and source, and the values of a
-    published experiment live in ``papers/<key>/experiments/``;
-  - import torch, jax or numba at module level: listing the methods must stay fast. Heavy imports go inside
-    ``prepare`` and ``fit`` (or into numerics, ``_name.py``, that are imported there).
+An adapter keeps these rules.
+
+- It opens no file, uses no network and prints nothing.
+- It uses no global random state. All randomness comes from its ``rng`` or from the budget.
+- It gets no test row, and does not change its inputs, which are read-only.
+- It adds no noise itself. Every noisy release goes through ``budget`` (see ``privacy/``), which writes the ledger. A
+  release that is a draw from a posterior is charged, before it is made, as an event with a written bound.
+- It does not state its own epsilon. The suite computes epsilon from the ledger.
+- Nothing that its accountant does not count reaches a private release. Examples are moments of the private data,
+  starting values or priors from a non-private fit, and hyper-parameters chosen on the private data.
+- It hides no hyper-parameter. Each one is a field of ``Settings`` with its unit and source, and the values of a
+  published experiment are in ``papers/<key>/experiments/``.
+- It does not import torch, jax or numba at module level, so that listing the methods stays fast. Heavy imports go
+  inside ``prepare`` and ``fit``, or into numerics (``_name.py``) that are imported there.
 """
 
 from __future__ import annotations
@@ -119,7 +120,7 @@ class LeakKind(enum.StrEnum):
     PRIVATE_MOMENTS = "private moments"  #: other averages of the private rows
     RANGES = "ranges"  #: the range of the private rows, or numbers computed from it
     STARTING_VALUES = "starting values"  #: starting values from a fit that is not private
-    PRIORS = "priors"  #: a prior, a distribution of the inputs or a fixed parameter that nobody has published
+    PRIORS = "priors"  #: an unpublished prior, distribution of the inputs or fixed parameter
     TUNED = "tuned hyper-parameters"  #: settings or code chosen with scores or rows of the data in view
     BATCHES = "batch scheme"  #: batches are not drawn as the accountant assumes
     PUBLIC_N = "public n"  #: the number of rows is taken as public under a relation that changes it
@@ -156,13 +157,13 @@ class Leak:
 class Apart(enum.StrEnum):
     """Why a private method has no non-private limit, however large its budget is."""
 
-    CLIPPING = "clipping"  #: rows are cut at a norm, or numbers at a bound, that does not grow with the budget
+    CLIPPING = "clipping"  #: rows are clipped to a norm, or numbers to a bound, that does not grow with the budget
     NOISE = "noise"  #: the noise, or the part of it that matters here, does not depend on epsilon
     STEPS = "steps"  #: steps or step sizes are fixed, so it does not converge to the method without privacy
     GUARANTEE = "guarantee"  #: beyond some point its proof can use no more of the budget
     MODES = "modes"  #: the objective has several optima, and other starts or batches lead to other ones
     REFUSED = "refused"  #: it fits no task of this kind, and says why in ``supports``
-    NO_TWIN = "no twin"  #: the suite has no method without privacy that fits this kind of model in this way
+    NO_TWIN = "no twin"  #: the suite has no non-private method that fits this kind of model in this way
 
 
 @dataclass(frozen=True)
@@ -387,7 +388,7 @@ def _interrupts() -> Iterator[list[int]]:
     asked: list[int] = []
     handler = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(handler):
-        yield asked  # Python raises none here
+        yield asked  # no KeyboardInterrupt is raised here
         return
 
     def note(number: int, frame: FrameType | None) -> None:
@@ -412,16 +413,16 @@ def _told(file: str) -> Iterator[None]:
 
 
 def _in_words(error: BaseException) -> str:
-    """The class and text of an error on one line."""
+    """The class and text of an error, on one line."""
     try:
         text = " ".join(f"{type(error).__name__}: {error}".split())[:500]
         return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
-    except BaseException:  # its own text raises
+    except BaseException:  # computing the text raises
         return type(error).__name__
 
 
 def _ours() -> list[tuple[str, str, Callable[[], ModuleType]]]:
-    """(name, file, function that imports it) of the files of this folder."""
+    """(name, file, function that imports it) for the files of this folder."""
     out = []
     for path in sorted(_HERE.glob("[!_]*/[!_]*.py")):
         family, name = path.parent.name, path.stem
@@ -431,19 +432,19 @@ def _ours() -> list[tuple[str, str, Callable[[], ModuleType]]]:
 
 
 def _outside() -> list[tuple[str, str, Callable[[], ModuleType]]]:
-    """The same of methods from outside: files that ``OUTSIDE`` names, and installed packages."""
+    """(name, file, function that imports it) for the files that ``OUTSIDE`` names, and for installed packages."""
     paths = [Path(p) for p in os.environ.get(OUTSIDE, "").split(os.pathsep) if p]
     out = [(p.stem, str(p), partial(_load, p)) for p in paths]
     return out + [(e.name, f"the installed package's {e.value}", e.load) for e in entry_points(group=GROUP)]
 
 
 def _load(path: Path) -> ModuleType:
-    """The module of a file elsewhere, ``methods.outside.<name>``."""
+    """Import a file elsewhere as the module ``methods.outside.<name>``."""
     spec = importlib.util.spec_from_file_location(f"methods.outside.{path.stem}", path)
     if spec is None or spec.loader is None:
         raise ImportError("it is no Python file")
     module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look themselves up there
+    sys.modules[spec.name] = module  # dataclasses look up their module there
     spec.loader.exec_module(module)
     return module
 

@@ -91,7 +91,7 @@ class LogisticRegressionNormalPrior:
         if self.scaling == "moments":
             return Likelihood("logistic", *moments(x[:, : self.continuous]), own_moments=True)
         if self.scaling == "paid":
-            raise ValueError(f"{self.kind}: scaling 'paid' needs a budget; the method buys it")
+            raise ValueError(f"{self.kind}: scaling 'paid' needs a budget; the method estimates it privately")
         bounds = self.bounds(public)
         if missing := [str(j) for j, b in enumerate(bounds) if b is None]:
             raise ValueError(

@@ -77,10 +77,7 @@ class Answer:
         return "shape" if self.about.fresh else "table"
 
     def order(self, epsilon: str) -> list[str]:
-        """The methods, the most probable winner first and those without a score last.
-
-        Without a model, they are in order of names.
-        """
+        """Methods, the most probable winner first and those without a score last. In order of names without a model."""
         fitted = self.at(epsilon)
         if len(fitted.frame):
             found = list(fitted.frame.loc[fitted.frame["without"] == "", "method"])

@@ -144,9 +144,7 @@ def because(found: Answer) -> str:
 
 
 def realised(fitted: best.Fitted) -> dict[str, float]:
-    """Data set -> regret there of the method that is first without it. Data sets on which its score is missing are left
-    out.
-    """
+    """Data set -> regret there of the method that is first without it, if it has a score there."""
     out = {}
     for without, rows in fitted.frame.groupby("without", sort=False):
         there = rows.set_index("method")["there"]

@@ -10,9 +10,7 @@ def only_naval_clearly_better(compared: pd.DataFrame) -> bool:
 
 
 def dp_sep_better_on_abalone_worse_on_adult(compared: pd.DataFrame) -> bool:
-    """Only the corrected DP-SEP is significantly better than DP-SGD, on Abalone, and it is significantly worse on
-    Adult.
-    """
+    """Only the corrected DP-SEP is significantly better than DP-SGD, on Abalone. On Adult it is significantly worse."""
     better, worse = compared[compared["low"] > 0], compared[compared["high"] < 0]
     worse = worse[worse["method"] == "dp_sep_corrected"]
     return (

@@ -66,10 +66,7 @@ def command(**given) -> None:
 
 
 def fit(args: SimpleNamespace, given: reader.Given) -> Path:
-    """Read the table, fit and write. Returns the page.
-
-    Raises ValueError, OSError, RuntimeError or ImportError with one line.
-    """
+    """Read, fit, write, and return the page. Raises ValueError, OSError, RuntimeError or ImportError with one line."""
     model = MODELS[args.task]
     fits.accepted(fits.method_of(args.method, model), fits.kind_of(model), args.accept)
     fits.checked_budget(args.epsilon, args.delta)

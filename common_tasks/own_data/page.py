@@ -114,9 +114,7 @@ def by_dataset(data: pd.DataFrame) -> str:
 
 
 def html(source: str, folder: Path) -> str:
-    """The Markdown as one HTML file with style sheet and figure inside. HTML or files that the Markdown names are
-    ignored.
-    """
+    """The Markdown as one HTML file with style sheet and figure inside. It includes no other HTML or file."""
     from docutils.core import publish_string
     from myst_parser.parsers.docutils_ import Parser
 

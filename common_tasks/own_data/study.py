@@ -192,8 +192,9 @@ def common_task(kind: str) -> tuple[str, dict[str, Any]]:
 
 
 def committed_tuning(task: str, rows: int, columns: int, epsilons: Sequence[float]) -> Tuning:
-    """Settings that ``common_tasks.tuning`` chose for the data set of that common task with the nearest size, in
-    logarithms.
+    """Settings that ``common_tasks.tuning`` chose for the data set of that common task with the nearest size.
+
+    Sizes are compared in logarithms.
 
     The epsilons of the tuning are also the nearest ones in logarithms. No row is read.
     """
@@ -322,9 +323,7 @@ def experiment(study: Study, groups: Sequence[Sequence[str]]) -> dict[str, Any]:
 
 
 def write(study: Study, data_set: str) -> dict[str, str]:
-    """Write experiment, data set (its Python text) and tuned settings. Returns the methods that are left out, and
-    why.
-    """
+    """Write experiment, data set (its Python text) and tuned settings. Returns why methods are left out."""
     groups, left = affordable(study, *_groups(study), usefulness(study))
     if not groups:
         raise StudyError(f"no private method fits into {study.minutes:g} minutes; give more with --minutes")

@@ -40,8 +40,7 @@ def home(protocol: str) -> ModuleType:
 
 
 def overlap(protocol: str) -> float:
-    """Ratio of test rows to training rows, by which intervals over overlapping splits are widened
-    (``evaluation.paired``).
+    """Ratio of test to training rows, which widens intervals over overlapping splits (``evaluation.paired``).
 
     It is 1 / 9 unless the protocol states another value, and 0 if its runs share one split or no row.
     """

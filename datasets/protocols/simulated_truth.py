@@ -21,9 +21,7 @@ POOLED = True
 def split(
     name: str, protocol: str, n: int, index: int, authors_order: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Rows to fit of replicate ``index``, and those whose targets are its theta. Raises ValueError for another
-    table.
-    """
+    """Rows to fit of replicate ``index``, and those with its theta. Raises ValueError for another table."""
     block = n // REPLICATES
     if n % REPLICATES or block <= TRAIN or not 0 <= index < REPLICATES:
         raise ValueError(

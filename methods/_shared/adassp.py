@@ -1,12 +1,17 @@
-"""AdaSSP (Wang 2018, algorithm 2): noisy second moments of clipped rows, and the ridge solution that they allow.
+"""AdaSSP (Wang 2018, algorithm 2): noisy second moments of clipped rows, and the ridge solution from them.
 
-All adapters share this implementation. An adapter provides rows in some scale, the expected square of their columns and
-the prior's precision. It makes its own posterior of the result: a point, a Gaussian or a normal-inverse-gamma.
+Several methods share this implementation. Each provides rows in some scale, the expected square of their columns and
+the prior's precision, and makes its own posterior of the result: a point, a Gaussian or a normal-inverse-gamma.
 
-There are two differences from the printed AdaSSP. Its three releases are one, the matrix of second moments, because the
-smallest eigenvalue of a noisy matrix is post-processing of that matrix. The noise's norm is its expected one instead of
-a bound that holds with high probability, because it only sets a penalty, not the privacy. A row is clipped as a whole:
-its weight in the regression falls, and its direction stays. The constants of the clip were chosen on synthetic rows.
+There are two differences from the printed AdaSSP.
+
+- Its three releases are one, the matrix of second moments, because the smallest eigenvalue of a noisy matrix is
+  post-processing of that matrix.
+- The norm of the noise is its expected one instead of a bound that holds with high probability. It only sets a penalty
+  and does not affect the privacy.
+
+A row is clipped as a whole: its weight in the regression falls, and its direction is unchanged. The constants of the
+clipping were chosen on synthetic rows.
 """
 
 from __future__ import annotations
@@ -25,7 +30,7 @@ from privacy.budget import Budget, GaussianMechanism
 from privacy.ledger import Relation
 
 WHAT = "second moments of the clipped rows [x, 1, y]"
-#: for every adapter that takes the defaults of :class:`ClipRule`.
+#: stated by every method that uses the defaults of :class:`ClipRule`.
 CLIP_LEAK = Leak(
     LeakKind.TUNED,
     "on naval only: its test scores raised the question where rows should be clipped; the answer was chosen on "
@@ -38,16 +43,16 @@ LEAST_VARIANCE = 1e-9
 
 @dataclass(frozen=True)
 class ClipRule:
-    """The norm at which rows are clipped: that of a typical row, larger if the noise allows it.
+    """The norm at which rows are clipped: that of a typical row, or larger if the noise is small enough.
 
-    The defaults were chosen on synthetic rows (4 to 32 columns, 500 to 20,000 rows); test scores of naval had raised
+    The defaults were chosen on synthetic rows (4 to 32 columns, 500 to 20,000 rows). Test scores of naval had raised
     the question (``CLIP_LEAK``). The margin is the smallest of those tried; 0.5 was better at epsilon = 1 and 8, and
     worse at 0.1.
     """
 
     margin: float = 0.1  #: least squared norm of (x, y) at which a row is clipped, over the expected one
-    #: noise (standard deviation of a second moment, over n and over the expected square of a column) up to which rows
-    #: are not clipped more than that
+    #: the clipping norm grows while the noise (standard deviation of a second moment, over n and over the expected
+    #: square of a column) is below this
     noise_part: float = 0.003
 
     def __post_init__(self) -> None:
@@ -58,10 +63,14 @@ class ClipRule:
     ) -> float:
         """Squared norm of [x, 1, y] at which a row is clipped: from public numbers and the noise alone.
 
-        ``squares``: expected square of every column of (x, y). The noise has standard deviation bound x noise
-        multiplier: the bound is the largest at which that is at most ``noise_part`` x n x ``unit`` (the mean of
-        ``squares`` unless given), but not below 1 + ``margin`` times the expected squared norm of (x, y), and not above
-        ``most``, which no row exceeds (or which is long enough for every row that one wants to keep).
+        ``squares`` are the expected squares of all columns of (x, y). The noise has standard deviation bound x noise
+        multiplier. The bound is the largest at which this is at most
+
+            noise_part x n x unit,
+
+        where ``unit`` is the mean of ``squares`` unless given. The bound is at least 1 + ``margin`` x total, with the
+        total of ``squares``, the expected squared norm of (x, y). It is at most ``most``, a squared norm that no row
+        exceeds, or that is large enough for the rows to be kept unclipped.
         """
         total = float(sum(squares))
         allowed = self.noise_part * n * (total / len(squares) if unit is None else unit) / noise_multiplier
@@ -69,14 +78,17 @@ class ClipRule:
 
 
 def second_moments(rows: np.ndarray, clip: float, transform: np.ndarray | None = None) -> np.ndarray:
-    """Upper triangle of sum u u' over the clipped rows u of (n, p), off-diagonal entries times sqrt(2); (p (p+1) / 2,).
+    """Upper triangle of sum u u' over the clipped rows u of (n, p), (p (p+1) / 2,), off-diagonal entries times sqrt(2).
 
-    ``transform``: (p, p), from public numbers or releases alone; rows are clipped after it. None: as they are.
+    ``transform`` (p, p) follows from public numbers or releases alone, and rows are clipped after it. None leaves the
+    rows as they are.
 
-    L2 sensitivity under add/remove: clip^2. Proof: a row adds the triangle of u u', whose norm with the off-diagonal
-    entries times sqrt(2) is the Frobenius norm of u u', which is |u|^2 <= clip^2, since u is the row times
-    min(1, clip / |row|). A row whose norm is not finite adds 0. (Replace-one: the triangles of u u' and v v' have an
-    inner product of (u . v)^2 >= 0, so their difference has norm at most sqrt(2) clip^2.)
+    L2 sensitivity under add/remove: clip^2. Proof: a row adds the triangle of u u'. With the off-diagonal entries times
+    sqrt(2), its norm is the Frobenius norm of u u', which is |u|^2 <= clip^2, since u is the row times
+    min(1, clip / |row|). A row whose norm is not finite adds 0.
+
+    Under replace-one it is sqrt(2) clip^2: the triangles of u u' and v v' have an inner product of (u . v)^2 >= 0, so
+    their difference has norm at most sqrt(2) clip^2.
     """
     upper, weights = _triangle(rows.shape[1])
 
@@ -149,7 +161,7 @@ def release(
     relation: Relation = Relation.ADD_REMOVE,
     transform: np.ndarray | None = None,
 ) -> Moments:
-    """The same by one charged Gaussian release."""
+    """Second moments of ``rows`` as by :func:`released`, from one Gaussian release that is charged to the budget."""
     return released(rows, squared, gaussian(squared, noise_multiplier, budget, relation), transform)
 
 
@@ -163,16 +175,17 @@ class Reading(NamedTuple):
 
     @property
     def reach(self) -> float:
-        """1 + |w|^2: the standard deviation of the residual sum of squares at fixed w, in units of the noise's."""
+        """1 + |w|^2: standard deviation of the residual sum of squares at fixed w, over that of the noise."""
         return 1.0 + float(self.weights @ self.weights)
 
 
 def read(moments: Moments, least: float) -> Reading:
-    """Ridge with an adaptive penalty, which is at least ``least``, the prior's precision.
+    """Ridge solution with an adaptive penalty, which is at least ``least``, the prior's precision.
 
-    The noise of the p x p block of the inputs has a norm of about noise x sqrt(2 p) (edge of the semicircle
-    distribution: its entries off the diagonal have variance noise^2 / 2). The penalty lifts the smallest eigenvalue to
-    that. The residual is read from the same moments, and is at least its own standard deviation, noise x (1 + |w|^2).
+    The noise of the p x p block of the inputs has a norm of about noise x sqrt(2 p). This is the edge of the semicircle
+    distribution, since off-diagonal entries have variance noise^2 / 2. The penalty raises the smallest eigenvalue to
+    that. The residual is computed from the same moments. It is at least its own standard deviation, noise x (1 +
+    |w|^2).
     """
     gram, noise = moments
     inputs, target, square = gram[:-1, :-1], gram[:-1, -1], float(gram[-1, -1])
@@ -186,7 +199,7 @@ def read(moments: Moments, least: float) -> Reading:
 
 
 def counted(moments: Moments, n: int) -> float:
-    """The number of rows by the released sum of squares of their column of ones, which clipping reduces.
+    """The number of rows after clipping: the released sum of squares of their column of ones.
 
     It is at least n / 10, because noise would hide a smaller number.
     """
@@ -194,5 +207,5 @@ def counted(moments: Moments, n: int) -> float:
 
 
 def residual_variance(found: Reading, rows: float) -> float:
-    """Variance of the target given the inputs: the residual over the number of ``rows`` (see :func:`counted`)."""
+    """Variance of the target given the inputs: residual sum of squares over the number of rows (:func:`counted`)."""
     return max(found.residual / rows, LEAST_VARIANCE)

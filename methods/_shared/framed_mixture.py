@@ -1,4 +1,4 @@
-"""Mixtures of Gaussians on scaled rows: the parts that the methods for a mixture share there."""
+"""Mixtures of Gaussians on scaled rows: code shared by the methods for a mixture."""
 
 from __future__ import annotations
 
@@ -27,18 +27,19 @@ def ball(d: int, radius: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 def passes(n: int) -> int:
-    """Passes over n rows (public) that a method row by row makes: 200,000 visits, at least 5 and at most 40 passes.
+    """Number of passes over n rows (public): 200,000 visits, at least 5 and at most 40 passes.
 
-    Bounds the time; 40 is what Vinaroz & Park 2023 use.
+    It limits the time. 40 is the number of Vinaroz & Park 2023.
     """
     return min(40, max(5, math.ceil(200_000 / max(n, 1))))
 
 
 def typical_site_norm(model: MixtureOfGaussians, d: int) -> float:
-    """Norm of the site (x / s2, I / s2) of a row whose component is sure, x of typical size under the prior.
+    """Norm of the site (x / s2, I / s2) of a row that certainly belongs to one component, for x of typical size.
 
-    The C_1 of ``methods.ep._mixture.corrected.schedule``: sqrt(E|x|^2 + d) / s2, s2 the variance of the noise, with
-    E|x|^2 = d (prior_variance + s2) + mean_j |m_j|^2.
+    It is C_1 of ``methods.ep._mixture.corrected.schedule``, with s2 the variance of the noise:
+
+        sqrt(E|x|^2 + d) / s2,   E|x|^2 = d (prior_variance + s2) + mean_j |m_j|^2.
     """
     s2 = model.noise_sd**2
     squares = d * (model.prior_variance + s2) + float(np.square(model.prior_means(d)).sum(axis=1).mean())
@@ -46,7 +47,7 @@ def typical_site_norm(model: MixtureOfGaussians, d: int) -> float:
 
 
 class MeansInFrame(InFrame):
-    """A method for the component means of a mixture with known noise."""
+    """A method on scaled rows for the component means of a mixture with known noise."""
 
     def supports(self, task: Task) -> str | None:
         reason = super().supports(task)
@@ -54,18 +55,18 @@ class MeansInFrame(InFrame):
 
 
 class RegressionInFrame(InFrame):
-    """Gaussian-mixture regression: a mixture for the joint of inputs and target, read as the target given the inputs.
+    """Gaussian-mixture regression: a mixture for the joint of inputs and target gives the target given the inputs.
 
-    The joint is scaled to [-3, 3]^(d + 1), as a density is, so that a column has a standard deviation near 1. It is
-    a point estimate and has no theta of the linear model: prior and linear likelihood of the task are not used. A
-    subclass gives ``fit_joint`` and has ``components`` among its settings.
+    The joint is scaled to [-3, 3]^(d + 1), as in density estimation, so that a column has a standard deviation near 1.
+    The result is a point estimate and has no theta of the linear model. Prior and linear likelihood of the task are not
+    used. A subclass gives ``fit_joint`` and has ``components`` among its settings.
     """
 
     def fit_unit(self, task: Task, settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Rows scaled to [-1, 1]. Raises what ``fit_joint`` raises."""
+        """Fit rows scaled to [-1, 1]. Raises the errors of ``fit_joint``."""
         rows = np.column_stack([task.x, task.y])
         rows *= DEVIATIONS
-        rows.setflags(write=False)  # so that the task takes it as it is
+        rows.setflags(write=False)  # so that the task makes no copy
         model = MixtureOfGaussians(settings.components, noise_sd=None)
         joint = Task(task.name, model, rows, public=PublicKnowledge(task.public.n))
         fit = self.fit_joint(joint, settings, budget, rng)

@@ -1,4 +1,7 @@
-"""The scaling of rows to [-1, 1] (``models.bounded``), and its privacy cost for a private method."""
+"""The scaling of rows to [-1, 1] (``models.bounded``), and its privacy cost for a private method.
+
+A ``frame`` is such a scaling.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from models.task import Task
 from privacy.budget import Budget
 from privacy.ledger import Event, Mechanism, Relation, Sampling
 
-#: part of the budget (of mu^2, Gaussian DP) that columns without a documented range cost.
+#: share of the budget (of mu^2, Gaussian DP) that is charged for columns without a documented range.
 SHARE = 0.1
 
 
@@ -27,18 +30,20 @@ def ranges_of(task: Task) -> list[tuple[float, float] | None]:
 
 
 def columns(task: Task) -> np.ndarray:
-    """The numbers that are scaled, (n, k), in the order of :func:`ranges_of`."""
+    """The values that are scaled, (n, k), in the order of :func:`ranges_of`."""
     return np.column_stack([task.x, task.y]) if task.model.scales_target else task.x
 
 
 def make_frame(task: Task, budget: Budget | None, share: float = SHARE) -> Frame:
     """The scaling of a task: by documented ranges, and for the other columns by mean and standard deviation.
 
-    With a ``budget`` these are estimated privately: one Gaussian release of ranges and one of moments
-    (``privacy.scaling``), both full batch under add/remove, which together cost ``share`` of mu^2 of (epsilon, delta);
-    where the budget states a noise multiplier only, that is the multiplier of the whole. A method that is not
-    private takes those of the training rows. A column whose spread is 0 gets scale 1. Nothing is released where
-    every range is documented.
+    With a ``budget`` mean and standard deviation are estimated privately, by one Gaussian release of ranges and one of
+    moments (``privacy.scaling``). Both are full batch under add/remove. Together they cost the share ``share`` of mu^2
+    of (epsilon, delta). If the budget states only a noise multiplier, that is the multiplier of the whole. If every
+    range is documented, nothing is released.
+
+    A method that is not private uses mean and standard deviation of the training rows. A column whose spread is 0 gets
+    scale 1.
 
     Raises ValueError for a task without rows, or a budget that states neither.
     """
@@ -54,17 +59,20 @@ def make_frame(task: Task, budget: Budget | None, share: float = SHARE) -> Frame
             mean, sd = values.mean(axis=0), values.std(axis=0)
         else:
             with_target = task.model.scales_target and missing[-1] == len(ranges) - 1
-            mean, sd = bought_moments(values, task.public.n, budget, share, with_target)
+            mean, sd = privately_estimated_moments(values, task.public.n, budget, share, with_target)
         shift[missing], scale[missing] = mean, np.where(sd > 0, DEVIATIONS * sd, 1.0)
     d = task.x.shape[1]
     y = (float(shift[d]), float(scale[d])) if len(shift) > d else (0.0, 1.0)
     return Frame(shift[:d], scale[:d], *y, task.model.stretch)
 
 
-def bought_moments(
+def privately_estimated_moments(
     values: np.ndarray, n: int, budget: Budget, share: float, with_target: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and standard deviation of every column of ``values`` (n, k), each (k,), by two charged releases."""
+    """Privately estimated mean and standard deviation of the columns of ``values`` (n, k), each (k,).
+
+    They come from two charged releases.
+    """
     from privacy.scaling import private_moments, private_ranges, scaling_noise_multiplier
 
     if budget.epsilon is not None and budget.delta is not None:
@@ -82,10 +90,10 @@ def left_for(
     budget: Budget, what: str, relation: Relation, *, mechanism: Mechanism = Mechanism.GAUSSIAN,
     sampling_rate: float = 1.0, steps: int = 1, proof: str = "",
 ) -> float:  # fmt: skip
-    """Noise multiplier (noise scale over sensitivity) of ``steps`` releases that uses up what the budget has left.
+    """Noise multiplier (noise scale over sensitivity) at which ``steps`` releases use the rest of the budget.
 
-    Sampling is Poisson below rate 1. If the budget states no (epsilon, delta), the result is its noise multiplier.
-    Raises ValueError for a budget that states neither.
+    Sampling is Poisson if the rate is below 1. If the budget states no (epsilon, delta), the result is its noise
+    multiplier. Raises ValueError for a budget that states neither.
     """
     from privacy.scaling import remaining_noise_multiplier
 
@@ -102,21 +110,23 @@ class InFrame(Method):
     """A method on rows scaled to [-1, 1]. A subclass gives ``fit_unit``. The scaling is made and charged here."""
 
     reads_ranges = True
-    #: part of mu^2 for the columns without a documented range.
+    #: share of mu^2 for the columns without a documented range.
     share: ClassVar[float] = SHARE
 
     def fit(self, task: Task, settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Make the frame, fit on scaled rows. Raises what :func:`make_frame` and the method raise."""
+        """Make the scaling and fit on scaled rows. Raises the errors of :func:`make_frame` and of the method."""
         frame = make_frame(task, None if self.privacy is None else budget, self.share)
         fit = self.fit_unit(frame.task(task), settings, budget, rng)
         return self.framed(fit, frame)
 
     def framed(self, fit: Fit, frame: Frame) -> Fit:
-        """The fit in original units."""
+        """The fit converted to original units."""
         diagnostics: Mapping[str, float] = fit.diagnostics
         return Fit(FramedPosterior(fit.posterior, frame), fit.ledger, diagnostics)
 
     @abc.abstractmethod
     def fit_unit(self, task: Task, settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Fit rows scaled to [-1, 1]: ``task.model`` is the inner model. ``budget.ledger`` holds what the frame has
-        cost."""
+        """Fit rows scaled to [-1, 1].
+
+        ``task.model`` is the inner model, and ``budget.ledger`` holds the cost of the scaling.
+        """

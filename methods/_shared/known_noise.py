@@ -1,4 +1,4 @@
-"""Conditions of the EP family on a mixture of Gaussians."""
+"""The condition under which methods of the EP family can fit a mixture of Gaussians."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Patches that break code that several families share: kernels, descents, the scaling. See ``privacy.mutants``."""
+"""Mutants of code shared by several families of methods: kernels, descents, the scaling. See ``privacy.mutants``."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from privacy.mutants import Mutant
 
 NO_CLIPPING = "the norm to which rows are clipped is a billion times the one declared"
 DECLARED = "declared as used, is the largest number of the private rows"
-#: of an adapter that clips to a setting ``clip``
+#: for a method that clips to a setting ``clip``
 UNCLIPPED = Mutant(
     "no clipping", r"\b(s|settings)\.clip\b", r"(1e9 * \1.clip)", count=0, unless=r"sensitivity", what=NO_CLIPPING
 )
-#: private standardisation as an adapter writes it
+#: private standardisation as the code of a method writes it
 SCALING_LEAK = r"Standardiser\.from_moments\(task\.x, task\.y\)"
 PRIVATE_SCALING = Mutant(
     "data-dependent standardisation",
@@ -33,7 +33,7 @@ POISSON_BACKPROP = (UNPAID_INPUT_SCALE, replace(UNCLIPPED, module=_BACKPROP))
 # Logistic regression on scaled inputs.
 UNPAID_CENTRE = Mutant(
     "data-dependent standardisation",
-    r"centre = centred\.bought\(task, budget\)",
+    r"centre = centred\.private_centre\(task, budget\)",
     "centre = centred.Centre(task.x.mean(axis=0), task.x.std(axis=0))",
     what="rows are centred by their own moments, unpaid",
 )
@@ -62,7 +62,7 @@ LINEAR_DESCENT = (
     ),
     replace(UNPAID_FRAME, via=(f"{_LINEAR}.descent",)),
 )
-# What ``InFrame`` makes.
+# The scaling that ``InFrame`` makes.
 UNPAID_BOX = Mutant(
     "data-dependent standardisation",
     r"make_frame\(task, None if self\.privacy is None else budget, self\.share\)",

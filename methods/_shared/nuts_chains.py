@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 
 def compiled(potential: Callable, num_warmup: int, num_samples: int, max_tree_depth: int, target_accept: float):
-    """Function (key, starts (chains, ...), *data) -> draws, divergent, leapfrog steps; each (chains, num_samples, ...).
+    """A function (key, starts (chains, ...), *data) -> draws, divergent, leapfrog steps.
 
-    ``potential(*data)`` gives the energy, a function of a state with the shape of one start. To be kept by its caller
-    (``functools.lru_cache``), so that data of one shape share one compilation: starts and data are its arguments. The
-    class ``MCMC`` of NumPyro compiles anew for each chain, which takes ten times as long as the sampling of small
-    models. The chains run one after the other.
+    The results have the shape (chains, num_samples, ...). ``potential(*data)`` gives the energy, a function of a state
+    with the shape of one start. The caller should cache the result (``functools.lru_cache``). Then data of one shape
+    share one compilation, because starts and data are arguments. NumPyro's class ``MCMC`` compiles anew for each chain,
+    which takes ten times as long as the sampling of small models. The chains run one after the other.
     """
     import jax
     from numpyro.infer.hmc import hmc

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 
 class Together:
-    """Mixin: many splits at one request, one after the other.
+    """Mixin for a method that fits many splits in one request, one after the other.
 
-    A request loads its table once: simulated ones are large.
+    A request loads its table once, because simulated ones are large.
     """
 
     splits_at_once = 50

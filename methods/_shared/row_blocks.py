@@ -1,4 +1,4 @@
-"""Blocks of rows, so that arrays computed from the rows stay small, however many rows there are."""
+"""Computation in blocks of rows, so that arrays computed from the rows stay small for any number of rows."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-#: rows of a block; more than any data set of the common tasks has, so that their sums are the plain ones to the digit.
+#: rows of a block. No data set of the common tasks has more, so their sums equal those without blocks exactly.
 ROWS = 100_000
-#: rows of a block if there are many passes: what is computed from them stays in the processor's cache.
+#: rows of a block if there are many passes: arrays computed from them stay in the processor's cache.
 CACHED = 8_000
 
 
 def total(term: Callable[..., Any], *arrays: np.ndarray, batch: np.ndarray | None = None, rows: int = ROWS) -> Any:
     """``term(*arrays)`` computed block by block, for a ``term`` that is a sum over rows.
 
-    ``arrays``: each with n rows. ``batch``: the row numbers to sum over, all if None. Raises what ``term`` raises. With
-    at most ``rows`` rows it is ``term(*arrays)``; with more it differs from that by rounding.
+    ``arrays`` have n rows each. ``batch`` holds the row numbers to sum over, all if None. With at most ``rows`` rows
+    the result is ``term(*arrays)``; with more it differs from that by rounding. Raises the errors of ``term``.
     """
 
     def block(start: int) -> Any:
@@ -40,5 +40,5 @@ def gram(z: np.ndarray, weight: np.ndarray) -> np.ndarray:
 
 
 def numbers(number: Callable[[np.ndarray], np.ndarray], x: np.ndarray, rows: int = ROWS) -> np.ndarray:
-    """``number(x)``, (n,), of a function that takes every row of x (n, d) for itself, made block by block."""
+    """``number(x)``, (n,), computed block by block, for a function that treats every row of x (n, d) separately."""
     return np.concatenate([number(x[start : start + rows]) for start in range(0, max(len(x), 1), rows)])

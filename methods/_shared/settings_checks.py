@@ -13,7 +13,7 @@ from numbers import Real
 
 
 def whole(who: str, settings: object, *names: str, least: int = 1, optional: bool = False) -> None:
-    """Raises ValueError for a value that is no whole number of at least ``least``; None passes where ``optional``."""
+    """Raise ValueError for a value that is no whole number of at least ``least``. None passes if ``optional``."""
 
     def good(value) -> bool:
         return _is_number(value) and least <= value < math.inf and int(value) == value
@@ -22,12 +22,12 @@ def whole(who: str, settings: object, *names: str, least: int = 1, optional: boo
 
 
 def positive(who: str, settings: object, *names: str, optional: bool = False) -> None:
-    """Raises ValueError for a value that is no finite number above 0; None passes where ``optional``."""
+    """Raise ValueError for a value that is no finite number above 0. None passes if ``optional``."""
     _check(who, settings, names, _inside("(0, inf)"), "a finite number above 0", optional)
 
 
 def within(who: str, settings: object, interval: str, *names: str, optional: bool = False) -> None:
-    """Raises ValueError for a value that is no number in ``interval``; None passes where ``optional``.
+    """Raise ValueError for a value that is no number in ``interval``. None passes if ``optional``.
 
     ``interval`` is written as usual: ``(0, 1]`` holds 1 and not 0, ``[0, inf)`` every finite number from 0.
     """
@@ -35,7 +35,7 @@ def within(who: str, settings: object, interval: str, *names: str, optional: boo
 
 
 def all_within(who: str, settings: object, interval: str, *names: str) -> None:
-    """Raises ValueError for a sequence that is empty, or not of numbers in ``interval`` (see :func:`within`) alone."""
+    """Raise ValueError for a sequence that is empty or has an entry outside of ``interval`` (see :func:`within`)."""
     inside = _inside(interval)
 
     def good(values) -> bool:
@@ -45,7 +45,7 @@ def all_within(who: str, settings: object, interval: str, *names: str) -> None:
 
 
 def one_of(who: str, settings: object, name: str, words: Sequence[str]) -> None:
-    """Raises ValueError for a value that is none of ``words``."""
+    """Raise ValueError for a value that is none of ``words``."""
     _check(who, settings, (name,), lambda value: value in words, f"one of {', '.join(words)}")
 
 

@@ -1,4 +1,4 @@
-"""One-line patches that break the private methods of this family. See ``privacy.mutants``."""
+"""Mutants of the private baselines: one-line patches that break them. See ``privacy.mutants``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
     "dp_sgd:bounded_linear_regression": LINEAR_DESCENT,
     "dp_sgd:bounded_logistic_regression": LOGISTIC_DESCENT,
     "output_perturbation": (
-        # the bound holds for a row that pulls as hard as it can; the rows of the checks reach a third of it
+        # the bound holds for the worst-case row; the rows of the checks reach a third of it
         Mutant(
             "no clipping",
             r"sensitivity\(length, ",

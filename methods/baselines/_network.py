@@ -1,11 +1,14 @@
-"""Plain (non-Bayesian, non-private) training of the network of ``models.bnn_regression`` by minibatch gradients.
+"""Training of the network of ``models.bnn_regression`` by minibatch gradients, neither Bayesian nor private.
 
-One hidden layer of ReLU units, a bias in every layer, squared loss. The training is in effective weights
-u = w / sqrt(fan-in), started from u ~ N(0, 1 / fan-in) (LeCun et al., Efficient BackProp, 1998, section 4.6), and the
-result is returned as w, so that ``models.bnn_regression.NetworkEnsemble`` evaluates the same function.
+The network has one hidden layer of ReLU units, a bias in every layer, and squared loss. The effective weights
+u = w / sqrt(fan-in) are trained, from a start u ~ N(0, 1 / fan-in) (LeCun et al., Efficient BackProp, 1998, section
+4.6). The result is returned as w, so that ``models.bnn_regression.NetworkEnsemble`` evaluates the same function.
 
-Objective of a batch of B rows: 1 / (2 B) sum (y - f(x))^2 + weight_decay / 2 |u|^2.
-float32: the loss of interest is a residual of 1 % or more of the target, far above single precision.
+The objective of a batch of B rows is
+
+    1 / (2 B) sum (y - f(x))^2 + weight_decay / 2 |u|^2.
+
+Numbers are float32, because residuals are 1 % or more of the target, far above single precision.
 """
 
 from __future__ import annotations
@@ -15,8 +18,8 @@ from dataclasses import dataclass
 import numba as nb
 import numpy as np
 
-# contraction and reassociation let the inner loops over hidden units vectorise; NaN and infinity keep their meaning,
-# because a diverged training is found by them
+# contraction and reassociation let the inner loops over hidden units vectorise. NaN and infinity keep their meaning,
+# because they show that a training has diverged
 _FAST = {"contract", "reassoc", "nsz", "arcp"}
 _OPTIONS = {"cache": True, "error_model": "numpy", "fastmath": _FAST, "nogil": True}
 
@@ -99,7 +102,7 @@ def _adam_epoch(u1, u2, m1, m2, v1, v2, step, x, y, order, batch, rate, decay):
 
 @dataclass(frozen=True)
 class Network:
-    """Weights as the model counts them: ``w1`` (hidden, d + 1) and ``w2`` (hidden + 1,), bias last, float32.
+    """Weights in the model's parametrisation: ``w1`` (hidden, d + 1) and ``w2`` (hidden + 1,), bias last, float32.
 
     Pre-activations are divided by sqrt(fan-in). ``epochs`` is the number of passes that made these weights.
     """
@@ -134,12 +137,12 @@ def train(
     validation: tuple[np.ndarray, np.ndarray] | None = None,
     patience: int | None = None,
 ) -> Network:
-    """Train on x (n, d), y (n,), both scaled; a fresh permutation an epoch.
+    """Train on x (n, d) and y (n,), both scaled, with a fresh permutation of the rows per epoch.
 
     ``optimiser`` is ``"sgd"`` (with ``momentum``) or ``"adam"``. With ``patience``, the weights of the epoch with the
     least error on ``validation`` are returned, and the training ends ``patience`` epochs after it. A training that
-    leaves the finite range stops and returns what it has: ask ``Network.finite``. Raises ValueError for a setting
-    out of range.
+    leaves the finite range stops and returns its last weights, and ``Network.finite`` is then False. Raises ValueError
+    for a setting out of range.
     """
     if optimiser not in ("sgd", "adam"):
         raise ValueError(f"optimiser = '{optimiser}'; give 'sgd' or 'adam'")
@@ -180,7 +183,7 @@ def train(
 
 
 def mean_square(network: Network, x: np.ndarray, y: np.ndarray) -> float:
-    """Mean squared error in scaled units; infinity where the network is not finite or overflows."""
+    """Mean squared error in scaled units; infinity if the network is not finite or overflows."""
     with np.errstate(over="ignore", invalid="ignore"):
         error = float(np.mean((network.output(x) - y) ** 2))
     return error if np.isfinite(error) else np.inf

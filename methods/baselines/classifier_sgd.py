@@ -14,7 +14,10 @@ from privacy.budget import Budget
 
 
 class ClassifierSGD(Method):
-    """Maximum likelihood by stochastic gradients, a fresh permutation an epoch, single precision. Gives no privacy."""
+    """Maximum likelihood by stochastic gradients in single precision, without privacy.
+
+    Every epoch has a fresh permutation of the rows.
+    """
 
     name = "classifier_sgd"
     title = "SGD (classification)"
@@ -30,14 +33,17 @@ class ClassifierSGD(Method):
         batch_size: int = 128  # rows per step (blundell2015weight, section 5.1)
         optimiser: str = "sgd"  # with momentum; or "adam"
         learning_rate: float = 0.01  # per step, of the mean gradient
-        momentum: float = 0.9  # of "sgd": fraction of the last step that is kept
+        momentum: float = 0.9  # of "sgd": share of the last step that is kept
 
     def prepare(self, task: Task, settings: Settings) -> None:
         training.warm_up()
 
     def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Raises ValueError for a task without rows or a label that is no class, Diverged where the weights leave the
-        finite range."""
+        """Fit one task.
+
+        Raises ValueError for a task without rows or a label that is no class. Raises Diverged if the weights leave the
+        finite range.
+        """
         import torch
 
         from methods._shared.bayes_by_backprop import gradients, variational

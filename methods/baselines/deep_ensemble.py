@@ -1,8 +1,7 @@
 """Reference: an ensemble of networks, each trained from its own start with Adam and early stopping.
 
-A Bayesian method should be close to it in error and log-likelihood. These are deep ensembles with one noise variance
-per network, homoscedastic as in the model, instead of a variance head, and without adversarial training. They give no
-privacy.
+A Bayesian method should be close to it in error and log-likelihood. Unlike published deep ensembles, a network has one
+noise variance, as in the model, instead of a variance head. There is no adversarial training and no privacy.
 """
 
 from __future__ import annotations
@@ -34,10 +33,10 @@ class DeepEnsemble(Method):
 
     @dataclass(frozen=True)
     class Settings:
-        """Adam (Kingma & Ba 2015) with its default constants but the learning rate."""
+        """Adam (Kingma & Ba 2015) with its default constants except the learning rate."""
 
         members: int = 5  # networks in the ensemble (Lakshminarayanan et al. 2017, section 3.1)
-        epochs: int = 200  # most passes over the training rows (choice of this suite; early stopping decides)
+        epochs: int = 200  # largest number of passes over the rows (choice of this suite; early stopping decides)
         patience: int = 20  # passes without a new least validation error before a member stops (choice of this suite)
         batch_size: int = 32  # rows per step (choice of this suite)
         learning_rate: float = 0.003  # of Adam, scaled units (choice of this suite)

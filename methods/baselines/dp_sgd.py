@@ -19,10 +19,11 @@ from privacy.ledger import Relation
 
 
 class DPSGD(Method):
-    """Abadi et al. 2016, algorithm 1: w <- w - rate (sum of clipped gradients + noise) / L, L = q n fixed and public.
+    """DP-SGD on a classification network, a private point estimate (Abadi et al. 2016, algorithm 1).
 
-    Poisson batches; an empty one releases noise alone. The noise multiplier is the smallest that keeps the budget's
-    (epsilon, delta), or the budget's own where it states no epsilon. No weight decay.
+    A step is w <- w - rate (sum of clipped gradients + noise) / L, where L = q n is fixed and public. Batches are
+    Poisson, and an empty one releases only noise. The noise multiplier is the smallest that keeps the budget's
+    (epsilon, delta), or the budget's own if it states no epsilon. There is no weight decay.
     """
 
     name = "dp_sgd"
@@ -42,8 +43,11 @@ class DPSGD(Method):
         training.warm_up()
 
     def fit(self, task: Task, settings: PrivateSettings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Raises ValueError for a task without rows or a budget that states neither (epsilon, delta) nor a noise
-        multiplier, Diverged where the weights leave the finite range."""
+        """Fit one task.
+
+        Raises ValueError for a task without rows or a budget that states neither (epsilon, delta) nor a noise
+        multiplier. Raises Diverged if the weights leave the finite range.
+        """
         from methods._shared.bayes_by_backprop import variational
 
         s, sums = settings, training.PoissonSums(self, task, settings, budget)
@@ -61,10 +65,11 @@ class DPSGD(Method):
 
 # Baseline: a point estimate of linear regression on inputs scaled to [-1, 1] by DP-SGD.
 class DPSGDLinear(descent.Descent):
-    """Abadi et al. 2016, algorithm 1, on the likelihood of (w, log v): the gradients of DP-VI without a spread of w.
+    """DP-SGD on the likelihood of (w, log v) in linear regression (Abadi et al. 2016, algorithm 1).
 
-    Poisson batches, no prior and no weight decay; steps and noise as in ``dp_vi_vinaroz_corrected``. The result is a
-    private point estimate, weights and residual variance, without a posterior.
+    The gradients are those of DP-VI without a spread of w. Batches are Poisson, and there is no prior and no weight
+    decay. Steps and noise are as in ``dp_vi_vinaroz_corrected``. The result is a private point estimate, weights and
+    residual variance, without a posterior.
     """
 
     name = "dp_sgd"
@@ -74,7 +79,7 @@ class DPSGDLinear(descent.Descent):
     role = Role.YARDSTICK
 
     def fit_unit(self, task: Task, settings: descent.Settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Raises what ``descent.train`` raises."""
+        """Fit scaled rows. Raises the errors of ``descent.train``."""
         found = descent.train(self.name, task, settings, budget, self.privacy, bayes=False)
         point = point_estimate(found.mean, math.exp(found.log_variance))
         return Fit(point, budget.ledger, found.diagnostics)
@@ -82,11 +87,12 @@ class DPSGDLinear(descent.Descent):
 
 # Baseline: DP-SGD on the log-posterior of logistic regression on inputs scaled to [-1, 1], a point estimate.
 class DPSGDLogistic(Descent):
-    """Abadi et al. 2016, algorithm 1, on minus the log-posterior; the mean of the second half of the path.
+    """DP-SGD on minus the log-posterior of logistic regression (Abadi et al. 2016, algorithm 1).
 
-    Poisson batches under add/remove (as in the paper: the clipped sum has sensitivity C); the prior, which reads no
-    row, is added after the noise. Rows are centred by privately estimated column means. Steps, step size and clipping
-    norm follow from public and released numbers.
+    The result is a private point estimate, the mean of the second half of the path. Batches are Poisson under
+    add/remove, as in the paper: the clipped sum has sensitivity C. The prior reads no row and is added after the noise.
+    Rows are centred by privately estimated column means. Steps, step size and clipping norm follow from public and
+    released numbers.
     """
 
     name = "dp_sgd"
@@ -96,8 +102,11 @@ class DPSGDLogistic(Descent):
     role = Role.YARDSTICK
 
     def fit_unit(self, task: Task, settings: DescentSettings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Raises ValueError for a task without rows or a budget that states neither (epsilon, delta) nor a noise
-        multiplier, Diverged for numbers that overflow."""
+        """Fit rows scaled to [-1, 1].
+
+        Raises ValueError for a task without rows or a budget that states neither (epsilon, delta) nor a noise
+        multiplier. Raises Diverged for numbers that overflow.
+        """
         from methods._shared.logistic_gaussian import gradients
 
         theta, plan = gradients.point(task, settings, budget, name=self.name, relation=self.privacy)

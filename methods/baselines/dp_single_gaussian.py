@@ -1,4 +1,4 @@
-"""Baseline: one private Gaussian. A private mixture that does not beat it is of no use."""
+"""Baseline: one private Gaussian. A private mixture should beat it."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class DPSingleGaussian(InFrame):
 
     @dataclass(frozen=True)
     class Settings:
-        """The radius was chosen on synthetic data, none of the suite's."""
+        """The radius was chosen on synthetic data, not on a data set of the suite."""
 
         radius: float = RADIUS  #: of the ball, over sqrt(d), in units of the scaled columns (deviation near 1)
         eigenvalue_floor: float = 1e-6  #: smallest eigenvalue of the covariance, squared units of the unit ball
@@ -58,7 +58,10 @@ class DPSingleGaussian(InFrame):
             positive("dp_single_gaussian", self, "radius", "eigenvalue_floor")
 
     def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Raises ValueError for a budget that states neither (epsilon, delta) nor a noise multiplier."""
+        """Fit rows scaled to [-1, 1].
+
+        Raises ValueError for a budget that states neither (epsilon, delta) nor a noise multiplier.
+        """
         n, d = task.public.n, task.x.shape[1]
         radius = settings.radius * math.sqrt(d)
         mechanism = budget.gaussian(
@@ -76,18 +79,22 @@ class DPSingleGaussian(InFrame):
 
 
 def in_ball(u: np.ndarray) -> np.ndarray:
-    """Rows (n, d) longer than 1 brought to length 1; scaled rows are finite."""
+    """Rows (n, d) longer than 1 scaled to length 1; scaled rows are finite."""
     return u / np.maximum(np.linalg.norm(u, axis=1, keepdims=True), 1.0)
 
 
 def moment_sums(u: np.ndarray) -> np.ndarray:
     """Sums over the rows u (n, d) of (u, u u' - I / d), the matrix by its upper triangle: (d + d (d + 1) / 2,).
 
-    Off-diagonal entries are taken times sqrt(2), so that the norm of the vector is the Frobenius norm.
+    Off-diagonal entries are multiplied by sqrt(2), so that the norm of the vector is the Frobenius norm.
 
     L2 sensitivity under add/remove for rows of norm at most 1: sqrt(2 - 1 / d). Proof: adding or removing a row changes
-    the sum by the row's own term, of squared norm r + r^2 - 2 r / d + 1 / d with r = |u|^2. That is convex in r, so on
-    [0, 1] at most max(1 / d, 2 - 1 / d) = 2 - 1 / d; reached at |u| = 1. The centring I / d costs nothing: n is public.
+    the sum by the row's own term. With r = |u|^2 its squared norm is
+
+        r + r^2 - 2 r / d + 1 / d.
+
+    This is convex in r, so on [0, 1] it is at most max(1 / d, 2 - 1 / d) = 2 - 1 / d, reached at |u| = 1. The centring
+    I / d has no privacy cost, because n is public.
     """
     n, d = u.shape
     rows, columns = np.triu_indices(d)
@@ -96,10 +103,10 @@ def moment_sums(u: np.ndarray) -> np.ndarray:
 
 
 def gaussian(moments: np.ndarray, noise: float, floor: float) -> tuple[np.ndarray, np.ndarray]:
-    """Mean (d,) and covariance (d, d) of :func:`moment_sums` over n, each number with noise of that sd; ball units.
+    """Mean (d,) and covariance (d, d) from :func:`moment_sums` over n, each number with noise of that sd; ball units.
 
-    The mean is clipped to the ball. The noise of the matrix has variances noise^2 (diagonal) and noise^2 / 2; its
-    largest eigenvalue is near noise sqrt(2 d) (Wigner), and eigenvalues are raised to that or to ``floor``.
+    The mean is clipped to the ball. The noise of the matrix has variances noise^2 on the diagonal and noise^2 / 2 off
+    it. Its largest eigenvalue is near noise sqrt(2 d) (Wigner). Eigenvalues are raised to that or to ``floor``.
     """
     d = int((math.sqrt(9 + 8 * len(moments)) - 3) / 2 + 0.5)  # length d (d + 3) / 2
     rows, columns = np.triu_indices(d)

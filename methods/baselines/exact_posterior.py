@@ -1,4 +1,4 @@
-"""Reference: the exact conjugate posterior, without privacy. Its coverage error must be what chance alone gives."""
+"""Reference: the exact conjugate posterior, without privacy. Its coverage error is due to chance alone."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ class ExactPosterior(Together, Method):
 
     @dataclass(frozen=True)
     class Settings:
-        """No hyper-parameter."""
+        """There are no hyper-parameters."""
 
     def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Raises ValueError for a task without rows, or a row outside the support."""
+        """Fit one task. Raises ValueError for a task without rows, or a row outside the support."""
         if task.n < 1:
             raise ValueError(f"{task.name}: exact_posterior needs at least 1 training row, got {task.n}")
         data = (task.x,) if task.y is None else (task.x, task.y)
         return Fit(task.model.exact_posterior(*data), budget.ledger)
 
 
-# The exact conjugate posterior of linear regression on inputs scaled to [-1, 1]: reference and positive control.
+# The exact conjugate posterior of linear regression on inputs scaled to [-1, 1]: a reference.
 class ExactPosteriorLinear(InFrame, ExactPosterior):
     """The exact posterior of Bayesian linear regression: normal-inverse-gamma (Bishop 2006, exercise 3.12)."""
 
@@ -43,5 +43,5 @@ class ExactPosteriorLinear(InFrame, ExactPosterior):
     constants = (Constants.NONE,)
 
     def fit_unit(self, task: Task, settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Rows scaled to [-1, 1]."""
+        """Compute the posterior from rows scaled to [-1, 1]."""
         return Fit(task.model.exact_posterior(task.x, task.y), budget.ledger)

@@ -1,4 +1,4 @@
-"""Baseline: logistic regression with an L2 penalty that cross-validation on the training rows chooses. Not private."""
+"""Baseline: logistic regression with an L2 penalty chosen by cross-validation on the training rows, without privacy."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from privacy.budget import Budget
 class LogisticRegressionFit(InFrame):
     """Penalised logistic regression by scikit-learn, a point estimate; the intercept is not penalised.
 
-    The penalty is a prior precision and does not grow with n, so it is chosen on at most ``rows`` random training rows:
-    the one with the best log-likelihood over the folds.
+    The penalty has the best log-likelihood over the folds of a cross-validation. It is a prior precision and does not
+    grow with n, so it is chosen on at most ``rows`` random training rows.
     """
 
     name = "logistic_regression_fit"
@@ -33,7 +33,7 @@ class LogisticRegressionFit(InFrame):
         #: prior precisions to choose from (choice of this suite)
         penalties: tuple[float, ...] = (0.1, 1.0, 10.0, 100.0)
         folds: int = 5  #: of the cross-validation (choice of this suite)
-        rows: int = 10_000  #: most rows in the cross-validation (choice of this suite)
+        rows: int = 10_000  #: largest number of rows in the cross-validation (choice of this suite)
 
         def __post_init__(self) -> None:
             all_within("logistic_regression_fit", self, "(0, inf)", "penalties")
@@ -41,15 +41,18 @@ class LogisticRegressionFit(InFrame):
             whole("logistic_regression_fit", self, "rows", least=10)
 
     def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Raises ValueError for a task without rows, with a class that is not 0 or 1, or with fewer rows of a class
-        than folds."""
+        """Fit rows scaled to [-1, 1].
+
+        Raises ValueError for a task without rows, with a class that is not 0 or 1, or with fewer rows of a class than
+        folds.
+        """
         from sklearn.linear_model import LogisticRegression
         from sklearn.metrics import log_loss
         from sklearn.model_selection import StratifiedKFold
 
         from methods._shared.logistic_gaussian.posterior import signed
 
-        signed(task)  # checks
+        signed(task)  # checks the rows
         y = task.y.astype(np.int64)
         chosen = rng.permutation(task.n)[: settings.rows]
         fewest = min(int((y[chosen] == k).sum()) for k in (0, 1))

@@ -16,12 +16,12 @@ from privacy.ledger import Relation
 
 
 class OutputPerturbation(InFrame):
-    """Chaudhuri, Monteleoni & Sarwate 2011, algorithm 1, with Gaussian noise for (epsilon, delta); a point estimate.
+    """Regularised logistic regression released with Gaussian noise for (epsilon, delta); a point estimate.
 
-    It differs from the paper in five ways. Neighbours add or remove a row, so the minimiser moves by at most R /
-    convexity, half of what an exchanged row does. The noise is Gaussian. The model has an intercept. Rows are taken
-    around privately estimated column means and shortened to their typical norm R. The regularisation follows by a
-    formula.
+    It differs from algorithm 1 of Chaudhuri, Monteleoni & Sarwate 2011 in five ways. Neighbours add or remove a row, so
+    the minimiser moves by at most R / convexity, half of the bound for a replaced row. The noise is Gaussian. The model
+    has an intercept. Rows are centred by privately estimated column means and clipped to a norm R near their typical
+    one. The regularisation follows from a formula.
     """
 
     name = "output_perturbation"
@@ -41,14 +41,17 @@ class OutputPerturbation(InFrame):
     @dataclass(frozen=True)
     class Settings:
         ridge_factor: float = 1.0  #: times the regularisation of the formula (without unit)
-        norm_factor: float = 1.0  #: norm that rows are shortened to, over the typical norm of one (without unit)
+        norm_factor: float = 1.0  #: clipping norm of rows, over their typical norm (without unit)
 
         def __post_init__(self) -> None:
             positive("output_perturbation", self, "ridge_factor", "norm_factor")
 
     def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Raises ValueError for a task without rows or a budget that states neither (epsilon, delta) nor a noise
-        multiplier, Diverged where the minimiser is not found."""
+        """Fit rows scaled to [-1, 1].
+
+        Raises ValueError for a task without rows or a budget that states neither (epsilon, delta) nor a noise
+        multiplier. Raises Diverged if the minimiser is not found.
+        """
         from methods.baselines import _logistic_minimiser as minimiser
 
         return minimiser.output_perturbation(task, settings, budget, name=self.name, relation=self.privacy)

@@ -1,8 +1,8 @@
-"""Point estimate of the same network by stochastic gradient descent, the baseline of DP-SEP's appendix C.
+"""Point estimate of the network by stochastic gradient descent, the baseline of DP-SEP's appendix C, without privacy.
 
-The printed column equals the back-propagation column of Hernandez-Lobato & Adams (2015), who chose the learning rates
+The printed column equals the back-propagation column of Hernandez-Lobato & Adams (2015). They chose the learning rates
 by Bayesian optimisation and trained for 40 epochs. Here learning rate and weight decay come from a small stated grid,
-judged on a part of each training split; no test row is seen. Gives no privacy.
+chosen by the error on a part of each training split. No test row is used.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from privacy.budget import Budget
 class PointEstimate(Method):
     """A point estimate of the network's weights by stochastic gradient descent, without privacy.
 
-    Learning rate and weight decay come from a small grid, judged on a part of each training split. The noise variance
-    is estimated on that part, and the network is then trained on all training rows.
+    Learning rate and weight decay come from a small grid, chosen by the error on a part of each training split. The
+    noise variance is estimated on that part, and the network is then trained on all training rows.
     """
 
     name = "point_estimate"
@@ -44,7 +44,7 @@ class PointEstimate(Method):
         momentum: float = 0.9  # fraction of the last step that is kept (choice of this suite)
         learning_rates: tuple[float, ...] = (3e-4, 1e-3, 3e-3, 1e-2, 3e-2)  # grid, per step (choice of this suite)
         weight_decays: tuple[float, ...] = (0.0, 1e-4, 1e-3)  # grid, times |u|^2 / 2 (choice of this suite)
-        validation: float = 0.1  # share of the training rows that judges the grid and gives the noise variance
+        validation: float = 0.1  # share of the training rows that chooses from the grid and gives the noise variance
 
         def __post_init__(self) -> None:
             for key in ("learning_rates", "weight_decays"):
@@ -61,10 +61,10 @@ class PointEstimate(Method):
         network.compile_kernels()
 
     def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Choose on the held-out part, take the noise variance there, then train on all training rows.
+        """Choose on the held-out part, estimate the noise variance there, then train on all training rows.
 
-        Every point of the grid starts from the same weights and sees the rows in the same order. Raises ValueError
-        below 2 rows and :class:`Diverged` where no point of the grid stays finite.
+        Every point of the grid starts from the same weights and has the rows in the same order. Raises ValueError below
+        2 rows. Raises :class:`Diverged` if no point of the grid stays finite.
         """
         from methods.baselines import _network as network
 
@@ -87,7 +87,7 @@ class PointEstimate(Method):
                 rng=np.random.default_rng(seed),
             )
 
-        # the gentlest setting wins a tie, and serves again below where the chosen one fails on all rows
+        # the smallest setting wins a tie, and is used below if the chosen one diverges on all rows
         grid = sorted(itertools.product(settings.learning_rates, settings.weight_decays))
         errors = {g: network.mean_square(train(kept, *g, seed), x[held], y[held]) for g in grid}
         ranked = sorted((g for g in grid if math.isfinite(errors[g])), key=errors.get)

@@ -33,10 +33,10 @@ class PredictMean(Method):
 
     @dataclass(frozen=True)
     class Settings:
-        """None: there is nothing to set."""
+        """There are no hyper-parameters."""
 
     def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Raises ValueError if the targets do not differ: their variance would be 0."""
+        """Fit one task. Raises ValueError if the targets do not differ: their variance would be 0."""
         if task.n < 2 or np.ptp(task.y) == 0:
             raise ValueError(
                 f"{task.name}: predict_mean needs at least 2 rows with different targets, got {task.n} row(s)"
@@ -45,7 +45,7 @@ class PredictMean(Method):
         return Fit(posterior, budget.ledger, {})
 
 
-# Negative control: mean and variance of the training targets, original units.
+# Trivial baseline: mean and variance of the training targets, original units.
 class PredictMeanLinear(PredictMean):
     """A Gaussian with the mean and the variance of the training targets, whatever the inputs, in original units."""
 
@@ -54,11 +54,11 @@ class PredictMeanLinear(PredictMean):
     constants = (Constants.NONE,)
 
 
-# Negative control: the rate of class 1 among the training rows, whatever the inputs. Gives no privacy.
+# Trivial baseline: the rate of class 1 among the training rows, whatever the inputs. Gives no privacy.
 class PredictMeanLogistic(InFrame, PredictMean):
     """The rate of class 1 among the training rows, whatever the inputs.
 
-    P(y = 1) = (rows of class 1 + 1/2) / (rows + 1): Jeffreys' prior keeps it off 0 and 1.
+    P(y = 1) = (rows of class 1 + 1/2) / (rows + 1). Jeffreys' prior keeps it away from 0 and 1.
     """
 
     name = "predict_mean"
@@ -67,7 +67,7 @@ class PredictMeanLogistic(InFrame, PredictMean):
     constants = (Constants.NONE,)
 
     def fit_unit(self, task: Task, settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Raises ValueError for a task without rows or a class that is not 0 or 1."""
+        """Fit rows scaled to [-1, 1]. Raises ValueError for a task without rows or a class that is not 0 or 1."""
         from methods._shared.logistic_gaussian.posterior import signed
 
         ones = float((signed(task)[:, -1] > 0).sum())

@@ -1,6 +1,6 @@
-"""Baseline: linear regression with a ridge penalty chosen by leave-one-out on the training rows.
+"""Baseline: linear regression with a ridge penalty chosen by leave-one-out on the training rows, without privacy.
 
-A network that is worse is of no use on that data set. It gives no privacy.
+A network should beat it.
 """
 
 from __future__ import annotations
@@ -51,8 +51,9 @@ class Ridge(Method):
     def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
         """Ridge regression as the exact Gaussian posterior with prior precision penalty / noise variance.
 
-        The noise variance is the residual sum of squares over n minus the effective number of parameters
-        (trace of the hat matrix; Hastie, Tibshirani & Friedman 2009, section 3.4.1). Raises ValueError below 3 rows.
+        The noise variance is the residual sum of squares over (n minus the effective number of parameters). The latter
+        is the trace of the hat matrix (Hastie, Tibshirani & Friedman 2009, section 3.4.1). Raises ValueError below 3
+        rows.
         """
         from sklearn.linear_model import RidgeCV
 
@@ -64,7 +65,7 @@ class Ridge(Method):
         ridge = RidgeCV(alphas=grid, fit_intercept=True).fit(x, y)
         penalty = float(ridge.alpha_)
         squared = np.linalg.svd(x, compute_uv=False) ** 2
-        freedom = 1.0 + float(np.sum(squared / (squared + penalty)))  # the one is the intercept
+        freedom = 1.0 + float(np.sum(squared / (squared + penalty)))  # 1 for the intercept
         noise = float(np.sum((y - ridge.predict(x)) ** 2)) / max(task.n - freedom, 1.0)
         noise = max(noise, np.finfo(float).eps)  # a target that is exactly linear leaves no residual
         posterior = exact_posterior(LinearRegression(penalty / noise, noise), task.x, task.y, scale)

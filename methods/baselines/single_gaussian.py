@@ -1,4 +1,4 @@
-"""Baseline: one Gaussian. A mixture that does not beat it has learned no cluster."""
+"""Baseline: one Gaussian. A mixture that has found clusters should beat it."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from privacy.budget import Budget
 
 
 class SingleGaussian(InFrame):
-    """One Gaussian with the mean and the covariance of the training rows (maximum likelihood).
+    """One Gaussian with the mean and the covariance of the training rows (maximum likelihood), without privacy.
 
-    A mixture that does not beat it has learned no cluster. It gives no privacy.
+    A mixture that does not beat it has found no clusters.
     """
 
     name = "single_gaussian"

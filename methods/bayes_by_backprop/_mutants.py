@@ -1,4 +1,4 @@
-"""One-line patches that break the private methods of this family. See ``privacy.mutants``."""
+"""Mutants of private Bayes by backprop: one-line patches that break it. See ``privacy.mutants``."""
 
 from __future__ import annotations
 

@@ -43,8 +43,11 @@ class BayesByBackprop(Method):
         training.warm_up()
 
     def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Raises ValueError for a task without rows or a label that is no class, Diverged where the parameters leave
-        the finite range."""
+        """Fit one task.
+
+        Raises ValueError for a task without rows or a label that is no class. Raises Diverged if the parameters leave
+        the finite range.
+        """
         import torch
 
         from methods._shared.bayes_by_backprop import gradients, variational

@@ -1,4 +1,4 @@
-"""DP Bayes by backprop as the note prints it: fixed batches, composition over epochs alone, no entropy gradient."""
+"""DP Bayes by backprop as the note prints it: fixed batches, composition over epochs only, no entropy gradient."""
 
 from __future__ import annotations
 
@@ -13,21 +13,23 @@ from privacy.ledger import Relation, Sampling
 
 
 class DPBayesByBackprop(Method):
-    """Bayes by backprop with clipped and noisy gradients, as algorithm 1 of a note of 2020 has it.
+    """Bayes by backprop with clipped and noisy gradients, as in algorithm 1 of a note of 2020.
 
     Rows are split into batches once. Every epoch releases, batch by batch, the clipped sum plus N(0, sigma^2 C^2). The
     update adds m_b and r_b, the gradients of log q with w held fixed. It has no path term of log q, so in expectation
     the entropy has no gradient. The note weighs prior and q once per batch (``kl_weight`` 1) and sums over rows.
 
-    The note's claim and the ledger differ. One record is in one batch per epoch, so composing over epochs is right.
-    This is parallel composition: the assignment of rows to batches reads no row, and replacing one row leaves the
-    others where they are. But no sampling is left to amplify anything: T epochs are T plain Gaussian releases. The note
-    bounds the change by two rows' gradients (2 C) and sets the noise for C. The ledger says 2 C.
+    The note's claim and the ledger differ.
 
-    The note then states the bound of DP-SGD. That statement sets the noise here: sigma is what DP-SGD with Poisson
-    batches of the same size needs for the budget's (epsilon, delta), which is therefore the claim. The ledger's epsilon
-    is far above it, and a budget in mode ``enforce`` refuses the release. A budget without epsilon gives sigma as its
-    noise multiplier.
+    - One record is in one batch per epoch, so composing over epochs is right. This is parallel composition: the
+      assignment of rows to batches reads no row, and replacing one row leaves the others where they are.
+    - There is no sampling left that could amplify privacy. T epochs are T plain Gaussian releases.
+    - The note bounds the change by two rows' gradients (2 C) and sets the noise for C. The ledger says 2 C.
+
+    The note then states the bound of DP-SGD, and that statement sets the noise here. DP-SGD with Poisson batches of the
+    same size needs a certain sigma for the budget's (epsilon, delta). This sigma is used, so the budget is the claim.
+    The ledger's epsilon is far above it, and a budget in mode ``enforce`` refuses the release. A budget without epsilon
+    gives sigma as its noise multiplier.
     """
 
     name = "dp_bayes_by_backprop"
@@ -41,17 +43,20 @@ class DPBayesByBackprop(Method):
     )
     leaks = LEAKS
 
-    #: the note states no value; what it has in common with the corrected method is that one's. Here `learning_rate` is
-    #: over batch_size (eta of the note, whose gradients are sums), `rho_start` is the note's theta_0, and `kl_weight`
-    #: is that of log q and log P in each batch.
+    #: the note states no value, so the values are those of the corrected method. Here `learning_rate` is divided by
+    #: batch_size (eta of the note, whose gradients are sums), `rho_start` is the note's theta_0, and `kl_weight` is
+    #: that of log q and log P in each batch.
     Settings = PrivateVariationalSettings
 
     def prepare(self, task: Task, settings: PrivateVariationalSettings) -> None:
         training.warm_up()
 
     def fit(self, task: Task, settings: PrivateVariationalSettings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Raises ValueError for a task without rows or a budget that states neither (epsilon, delta) nor a noise
-        multiplier, Diverged where the parameters leave the finite range."""
+        """Fit one task.
+
+        Raises ValueError for a task without rows or a budget that states neither (epsilon, delta) nor a noise
+        multiplier. Raises Diverged if the parameters leave the finite range.
+        """
         from methods._shared.bayes_by_backprop import gradients, variational
 
         s, rows = settings, training.rows_of(task, private=True)

@@ -1,4 +1,4 @@
-"""DP Bayes by backprop with a guarantee that holds: the note's algorithm 1 put right."""
+"""DP Bayes by backprop with a valid guarantee: a corrected version of the note's algorithm 1."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from privacy.ledger import Relation
 
 
 class DPBayesByBackpropCorrected(Method):
-    """Bayes by backprop that releases the clipped sum of the rows' gradients at one posterior sample of the weights per
-    step.
+    """Bayes by backprop that releases one noisy sum of clipped per-row gradients in each step.
 
-    The whole batch shares that sample. The rest of the step is post-processing, because it reads no row. It uses the
-    release, the sample and the variational parameters for the prior's part, the chain rule to (mu, rho) and the
-    gradient of the entropy. So rho costs no privacy of its own, and the ledger is that of DP-SGD.
+    The gradients are taken at one posterior sample of the weights, which the whole batch shares. The rest of the step
+    reads no row, so it is post-processing. It computes the prior's part, the chain rule to (mu, rho) and the gradient
+    of the entropy from the release, the sample and the variational parameters. So rho has no privacy cost of its own,
+    and the ledger is that of DP-SGD.
 
     It differs from the note in four ways. The path term d log q / dw is kept, because without it the gradient of the
     entropy is lost. The KL term counts kappa / N per step instead of once per batch. Batches are Poisson. The sums are
@@ -42,8 +42,11 @@ class DPBayesByBackpropCorrected(Method):
         training.warm_up()
 
     def fit(self, task: Task, settings: PrivateVariationalSettings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Raises ValueError for a task without rows or a budget that states neither (epsilon, delta) nor a noise
-        multiplier, Diverged where the parameters leave the finite range."""
+        """Fit one task.
+
+        Raises ValueError for a task without rows or a budget that states neither (epsilon, delta) nor a noise
+        multiplier. Raises Diverged if the parameters leave the finite range.
+        """
         from methods._shared.bayes_by_backprop import variational
 
         s, sums = settings, training.PoissonSums(self, task, settings, budget)

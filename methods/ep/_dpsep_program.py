@@ -1,4 +1,4 @@
-"""Settings of the authors' code behind "SEP clipped" and "DP-SEP" (Vinaroz & Park 2023). Imports no numba."""
+"""Settings of the authors' code for "SEP clipped" and "DP-SEP" (Vinaroz & Park 2023). Imports no numba."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from methods._shared.settings_checks import one_of
 from methods.contract import Leak, LeakKind
 from models.task import Task
 
-#: leaks of the adapters that run the authors' code, or the algorithm behind it, on the network.
+#: leaks of the methods that run the authors' code, or its algorithm, on the network.
 FROZEN_NOISE = Leak(
     LeakKind.PRIORS,
     "on the network the noise precision is frozen at the result of an earlier non-private run on the same data set",
@@ -27,7 +27,7 @@ ADD_NOISE = ("none", "printed", "needed")
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of the authors' code. The defaults are what it does; each difference from SEP can be undone.
+    """Settings of the authors' code. The defaults are those of the code; each difference from SEP can be removed.
 
     The mixture of Gaussians reads ``epochs``, ``clip``, ``floor`` and the last three.
 
@@ -74,7 +74,7 @@ class Settings:
         return float(shape), float(rate)
 
     def check(self, method: str) -> None:
-        """ValueError for a value out of range."""
+        """Raise ValueError for a value out of range."""
         one_of(method, self, "clip_sites", CLIP_SITES)
         one_of(method, self, "add_noise", ADD_NOISE)
         if self.add_noise != "none" and self.clip_sites == "none":

@@ -1,4 +1,4 @@
-"""Methods that move sites, for the means of a mixture of Gaussians on scaled rows: the code that they compile."""
+"""Base class of site-based methods for the means of a mixture of Gaussians on scaled rows."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from models.task import Task
 
 
 class SitesInFrame(MeansInFrame):
-    """A method for the component means whose steps are those of ``methods.ep._mixture``."""
+    """A method on scaled rows whose steps are the compiled ones of ``methods.ep._mixture``."""
 
     def prepare(self, task: Task, settings) -> None:
         from methods.ep._mixture import training

@@ -1,4 +1,4 @@
-"""DP-SEP, corrected, on logistic regression: clipped sums of sites with full covariance, one release a step."""
+"""Corrected DP-SEP on logistic regression: clipped sums of sites with full covariance, one release per step."""
 
 from __future__ import annotations
 
@@ -27,23 +27,28 @@ def size(d: int) -> int:
 
 
 def clipped_site_sum(z: np.ndarray, mean: np.ndarray, covariance: np.ndarray, weight: float, clip: float) -> np.ndarray:
-    """Sum over the rows of the clipped sites, written about the cavity mean.
+    """Sum over the rows of the clipped sites, written relative to the cavity mean.
 
     Parameters
     ----------
-    z : (n, D) signed rows. mean, covariance : of the cavity. weight : scale of the precisions in the vector.
+    z : (n, D) signed rows.
+    mean, covariance : of the cavity.
+    weight : scale of the precisions in the vector.
     clip : C, largest Euclidean norm of one row's vector.
 
     Returns
     -------
-    (:func:`size`,): the slope g z, then weight x k z z' as its upper triangle by rows, off-diagonal numbers times
-    sqrt(2) (Euclidean norm = Frobenius norm); (g, k) of ``kernel.sites``. The mean natural of a site is k z (z . mean)
-    + g z, so slope and precision determine it once the mean is known, which it is: a function of earlier releases.
+    (:func:`size`,): the slope g z, then weight x k z z' as its upper triangle by rows, with (g, k) of ``kernel.sites``.
+    Off-diagonal numbers are multiplied by sqrt(2) (Euclidean norm = Frobenius norm). The mean natural of a site is
+    k z (z . mean) + g z. So slope and precision determine it, given the mean, which is a function of earlier releases.
 
-    L2 sensitivity under add/remove: ``clip``. Proof: given the cavity and the centre, functions of earlier releases,
-    a row's vector depends on that row alone, so adding or removing a row changes the sum by that vector. Its norm is
-    sqrt(g^2 |z|^2 + (weight k)^2 |z|^4) since |z z'| = |z|^2, and it is multiplied by min(1, clip / norm). A row whose
-    norm is not finite contributes 0.
+    L2 sensitivity under add/remove: ``clip``. Proof: the cavity and the centre are functions of earlier releases. Given
+    them, a row's vector depends on that row alone, so adding or removing a row changes the sum by that vector. Since
+    |z z'| = |z|^2, its norm is
+
+        sqrt(g^2 |z|^2 + (weight k)^2 |z|^4),
+
+    and it is multiplied by min(1, clip / norm). A row whose norm is not finite contributes 0.
     """
 
     def part(z: np.ndarray) -> np.ndarray:
@@ -57,7 +62,7 @@ def clipped_site_sum(z: np.ndarray, mean: np.ndarray, covariance: np.ndarray, we
 
 
 def pack(matrix: np.ndarray) -> np.ndarray:
-    """Upper triangle of a symmetric matrix by rows; off-diagonal numbers times sqrt(2)."""
+    """Upper triangle of a symmetric matrix by rows, off-diagonal numbers times sqrt(2)."""
     i, j = np.triu_indices(len(matrix))
     return matrix[i, j] * np.where(i == j, 1.0, math.sqrt(2.0))
 
@@ -73,15 +78,16 @@ def unpack(vector: np.ndarray, d: int) -> np.ndarray:
 def fit(task: Task, settings, budget: Budget, *, name: str, relation: Relation) -> Fit:
     """K releases of :func:`clipped_site_sum` over all rows; see ``methods.ep.dp_sep_corrected``.
 
-    The noise in an entry of the averaged precision is tau (diagonal) and tau / sqrt(2): the Gaussian orthogonal
-    ensemble, whose largest eigenvalue is near tau sqrt(2 D). Eigenvalues below that are raised to it, so that no
-    direction is divided by noise; there the mean moves slowly instead.
+    Let s be the standard deviation of the noise in a diagonal entry of the averaged precision. It is s / sqrt(2) off
+    the diagonal. This is the Gaussian orthogonal ensemble, whose largest eigenvalue is near s sqrt(2 D). Eigenvalues
+    below that are raised to it, so that no direction is divided by noise. In those directions the mean moves more
+    slowly.
 
-    Raises ValueError for a task without rows, a budget that states neither (epsilon, delta) nor a noise multiplier;
-    Diverged for numbers that overflow.
+    Raises ValueError for a task without rows, or a budget that states neither (epsilon, delta) nor a noise multiplier.
+    Raises Diverged for numbers that overflow.
     """
     n = task.public.n
-    centre = centred.bought(task, budget)
+    centre = centred.private_centre(task, budget)
     z, d = centre.rows(task), task.x.shape[1] + 1
     prior = centre.prior(1.0 / task.model.prior_sd**2)
     sigma = left_for(budget, _WHAT, relation, steps=settings.steps, proof=_PROOF)
@@ -101,9 +107,9 @@ def fit(task: Task, settings, budget: Budget, *, name: str, relation: Relation) 
         found = prior + raised(data, tau / weight * math.sqrt(2.0 * d))
         covariance = inverse(found, name)
         mean = mean + share * (covariance @ (released[:d] - prior @ mean))
-        if not np.isfinite(mean).all():  # a function of releases alone: stopping here tells nothing more
+        if not np.isfinite(mean).all():  # a function of releases alone: stopping here reveals nothing more
             raise Diverged(f"{task.name}: {name} left the finite range in step {step}; lower clip_factor")
-    # what the noise of the slopes leaves in the mean is part of what is not known of theta
+    # the noise of the slopes in the mean adds to the uncertainty of theta
     whole = covariance + tau**2 * covariance @ covariance
     to_box = centre.map
     posterior = LogisticGaussian(to_box @ mean, to_box @ np.linalg.cholesky(whole))

@@ -1,4 +1,4 @@
-"""One-line patches that break the private methods of this family. See ``privacy.mutants``."""
+"""Mutants of the private methods of the EP family: one-line patches that break them. See ``privacy.mutants``."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
     ),
 }
 MUTANTS["dp_sep_corrected:bounded_mixture"] = MUTANTS["dp_sep_corrected:mixture_of_gaussians"]
-#: closes the private standardisation that a method names among its leaks, so that the rest of it can be checked.
+#: removes the leak of private standardisation that a method states, so that the rest of it can be checked.
 CLOSED = {
     "dp_sep": Mutant(
         "scaling closed",

@@ -14,8 +14,8 @@ from privacy.budget import Budget
 class ADF(Method):
     """Probabilistic backpropagation (Hernandez-Lobato & Adams 2015): assumed-density filtering for a network.
 
-    The approximation q takes in one row after the other, and each epoch takes in all rows again. So the data are
-    counted once per epoch.
+    The approximation q is updated with one row after the other, and each epoch updates with all rows again. So the data
+    are counted once per epoch.
     """
 
     name = "adf"

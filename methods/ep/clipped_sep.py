@@ -1,4 +1,4 @@
-"""Algorithm 3 of Vinaroz & Park 2023 without its noise, literally."""
+"""Algorithm 3 of Vinaroz & Park 2023 as printed, but without its noise."""
 
 from __future__ import annotations
 
@@ -85,21 +85,21 @@ _SHAPE = "clipped_sep writes the noise's Gamma as (a - 1, -b) and scales it, whi
 
 
 class ClippedSEPLinear(InFrame):
-    """SEP whose sites are clipped as algorithm 3 of Vinaroz & Park 2023 prints it, for Bayesian linear regression.
+    """SEP with sites clipped as in algorithm 3 of Vinaroz & Park 2023, for Bayesian linear regression, without noise.
 
     A step sets the average site and then moves theta:
 
         theta_f <- clip((theta - theta_0) / N)
         theta <- theta + (gamma / N) (clip(f_n) - theta_f)
 
-    Algorithm 3 is understood as everywhere in the suite. The parameter theta is ONE vector: mean naturals, precisions,
+    Algorithm 3 is understood as everywhere in the suite. The parameter theta is one vector: mean naturals, precisions,
     and -b, a - 1 of the noise variance. The prior's theta_0 is scaled to norm <= C. The average site theta_f starts at
     0 and moves by gamma / N^2 of a site per step, so E epochs absorb about gamma E / N of the data. With the printed
     gamma = 1 that is the prior and E clipped rows.
 
     The average site is an average of vectors of norm <= C, so its own clipping never acts (gamma <= N^2). The site T(z)
     is exact whatever the cavity. So the steps are a weighted sum of the clipped T(z), computed at once. A sum of T(z)
-    with positive weights and a proper prior is a proper posterior: nothing is ever replaced by a lower bound.
+    with positive weights and a proper prior is a proper posterior, so no number is ever raised to a floor.
     """
 
     name = "clipped_sep"
@@ -133,7 +133,10 @@ class ClippedSEPLinear(InFrame):
         return reason
 
     def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Raises MethodError for a prior with shape <= 1, ValueError for gamma above N^2 (weights of both signs)."""
+        """Fit rows scaled to [-1, 1].
+
+        Raises MethodError for a prior with shape <= 1, ValueError for gamma above N^2 (weights of both signs).
+        """
         s, n = settings, task.n
         if not task.model.shape > 1:
             raise MethodError(_SHAPE)
@@ -152,13 +155,13 @@ class ClippedSEPLinear(InFrame):
 
 # Algorithm 3 of Vinaroz & Park 2023 without its noise, on logistic regression on inputs scaled to [-1, 1].
 class ClippedSEPLogistic(InFrame):
-    """SEP whose prior and sites are clipped to norm C, with the damping gamma / n of equation 5. No noise, no privacy.
+    """SEP on logistic regression, with prior and sites clipped to norm C and the damping gamma / n of equation 5.
 
-    The parameter theta is one vector: the mean naturals and the precision matrix (Frobenius norm). The prior's theta_0
-    is scaled to norm at most C, so the prior is wider than the model's if sqrt(D) / prior_sd^2 > C. The average site
-    theta_f, a mean of clipped sites, stays below C. As printed (gamma = 1) all epochs together absorb epochs / n of the
-    data, and q stays at the prior. Rows move theta in 10 batches per epoch, as in ``sep``. At gamma = 1 an epoch moves
-    theta by a share 1 / n.
+    There is no noise and no privacy. The parameter theta is one vector: the mean naturals and the precision matrix
+    (Frobenius norm). The prior's theta_0 is scaled to norm at most C, so the prior is wider than the model's if sqrt(D)
+    / prior_sd^2 > C. The average site theta_f, a mean of clipped sites, stays below C. As printed (gamma = 1) all
+    epochs together absorb epochs / n of the data, and q stays at the prior. Rows move theta in 10 batches per epoch, as
+    in ``sep``. At gamma = 1 an epoch moves theta by a share 1 / n.
     """
 
     name = "clipped_sep"
@@ -188,7 +191,10 @@ class ClippedSEPLogistic(InFrame):
         compile_kernel()
 
     def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Raises ValueError for a task without rows or a class that is not 0 or 1, Diverged where q is no density."""
+        """Fit rows scaled to [-1, 1].
+
+        Raises ValueError for a task without rows or a class that is not 0 or 1. Raises Diverged if q is not a density.
+        """
         from methods._shared.logistic_gaussian import posterior
 
         z = posterior.signed(task)
@@ -205,8 +211,8 @@ class ClippedSEPLogistic(InFrame):
 class ClippedSEPMixture(SitesInFrame, ClippedSEP):
     """Clipped SEP without noise on columns scaled to [-1, 1], with other defaults than printed.
 
-    As printed (C = 1, gamma = 1) a pass takes in 1 / N of the data, and the prior itself is cut to norm 1. Here gamma
-    is N, which is the step of SEP, and C is the norm of the site of a typical row under the prior, as of the corrected
+    As printed (C = 1, gamma = 1) a pass absorbs 1 / N of the data, and the prior itself is scaled to norm 1. Here gamma
+    is N, which is the step of SEP. C is the norm of the site of a typical row under the prior, as in the corrected
     DP-SEP. The printed values are the second entry of the grid of settings.
     """
 

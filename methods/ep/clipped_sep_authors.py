@@ -1,4 +1,4 @@
-"""The authors' code behind the column "SEP clipped" of Vinaroz & Park 2023."""
+"""The authors' code for the column "SEP clipped" of Vinaroz & Park 2023."""
 
 from __future__ import annotations
 

@@ -15,15 +15,15 @@ from models.task import Task
 from privacy.budget import Budget
 from privacy.ledger import Relation, Sampling
 
-#: counts of what rows did before any noise; released, they would be further releases, of unbounded cost.
+#: counts that depend on rows before any noise. Publishing them would be further releases of unbounded cost.
 _OF_ROWS = frozenset({"clipped_sites", "zeroed_sites", "clipped_factors"})
 
 
 class DPSEP(Method):
     """Stochastic expectation propagation with clipped sites and Gaussian noise after each row (algorithm 3).
 
-    The paper computes its noise multiplier with amplification by sampling; rows are taken "without replacement" (a
-    permutation per epoch), and that is what the ledger records.
+    The paper computes its noise multiplier with amplification by sampling. Rows are taken "without replacement" (a
+    permutation per epoch), and the ledger records that.
     """
 
     name = "dp_sep"
@@ -73,7 +73,7 @@ class DPSEP(Method):
         )  # fmt: skip
 
     def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Raises ValueError if the budget states no noise multiplier."""
+        """Fit one task. Raises ValueError if the budget states no noise multiplier."""
         mixture = task.model.kind == "mixture_of_gaussians"
         if task.n < 1:
             raise ValueError(f"dp_sep: {task.name} has 0 training rows; give at least 1")
@@ -114,11 +114,11 @@ class DPSEP(Method):
 
 
 def of_releases(counts: Mapping[str, float]) -> dict[str, float]:
-    """Diagnostics that may leave a private fit: counts of what the noise did, not of what the rows did before it."""
+    """Diagnostics that a private fit may publish: counts of effects of the noise, not of the rows before it."""
     return {name: count for name, count in counts.items() if name not in _OF_ROWS}
 
 
-# DP-SEP as printed, for a mixture of Gaussians on scaled inputs: refused, as its guarantee is for other neighbours.
+# DP-SEP as printed, for a mixture of Gaussians on scaled inputs: refused, because its guarantee is under replace-one.
 
 _REASON = (
     "dp_sep: algorithm 3 adds noise once for each row that it visits, so under add/remove neighbours the number of "
@@ -129,10 +129,10 @@ _REASON = (
 class DPSEPMixture(Method):
     """Not fitted: every task of this kind is refused, because algorithm 3 has no bound under add/remove neighbours.
 
-    Algorithm 3 of Vinaroz & Park 2023 passes over the rows one by one and adds one noise vector after each. With a row
-    replaced, one step per epoch changes by 2 gamma C / N. With a row added or removed a whole step is there or not,
-    together with its noise. At that step one of the two neighbours has a point, and the other has a Gaussian. Nothing
-    bounds the divergence of the two. A step of noise only, for a missing row, would be another algorithm.
+    Algorithm 3 of Vinaroz & Park 2023 passes over the rows one by one and adds one noise vector after each. If a row is
+    replaced, one step per epoch changes by 2 gamma C / N. If a row is added or removed, a whole step is present or
+    absent, together with its noise. At that step one of the two neighbours has a point mass, and the other has a
+    Gaussian. Nothing bounds the divergence of the two. A noise-only step for a missing row would be another algorithm.
     """
 
     models = ("bounded_mixture",)
@@ -151,11 +151,11 @@ class DPSEPMixture(Method):
 
     @dataclass(frozen=True)
     class Settings:
-        """None: the method is not run."""
+        """There are no hyper-parameters, because the method is not run."""
 
     def supports(self, task: Task) -> str | None:
         return super().supports(task) or _REASON
 
     def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Raises MethodError with the reason."""
+        """Raise MethodError with the reason."""
         raise MethodError(self.supports(task))

@@ -1,4 +1,4 @@
-"""The authors' code behind the column "DP-SEP" of Vinaroz & Park 2023."""
+"""The authors' code for the column "DP-SEP" of Vinaroz & Park 2023."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from privacy.ledger import Relation, Sampling
 
 
 class DPSEPAuthors(Method):
-    """The authors' code behind the column "DP-SEP" of Vinaroz & Park 2023: its noise is drawn and not used.
+    """The authors' code for the column "DP-SEP" of Vinaroz & Park 2023: its noise is drawn and not used.
 
-    It is ``clipped_sep_authors`` with other permutations. The code draws normals, two per weight and step, and drops
-    them. They are skipped in the random stream after each epoch, so the next permutation is another one. That is the
-    only difference between the two columns.
+    It is ``clipped_sep_authors`` with other permutations. The code draws normals, two per weight and step, and discards
+    them. They are skipped in the random stream after each epoch, so the next permutation differs. That is the only
+    difference between the two columns.
     """
 
     name = "dp_sep_authors"

@@ -1,4 +1,4 @@
-"""DP-SEP with a true guarantee: joint clipping, noise for the update that is made, all of it in the ledger."""
+"""DP-SEP with a valid guarantee: joint clipping, noise matched to the update, and every release in the ledger."""
 
 from __future__ import annotations
 
@@ -25,24 +25,27 @@ _PROOF = "methods.ep._pbp.sites.clipped_site_sum"
 
 #: e-folds of the whole run: 1 - exp(-2.5) = 92 % of the data are absorbed.
 E_FOLDS = 2.5
-#: noise left in a natural parameter at the end, over the prior's precision.
+#: standard deviation of the noise in a natural parameter at the end, over the prior's precision.
 NOISE_OVER_PRIOR = 0.8
-#: parts of the squared sensitivity: of the noise Gamma in the whole, of layer 1 in what is left.
+#: shares of the squared sensitivity: GAMMA_PART of the whole for the noise Gamma, LAYER1_PART of the rest for layer 1.
 GAMMA_PART = 0.1
 LAYER1_PART = 0.8
-#: largest norm of a row's site for the noise Gamma, (1/2, residual^2 / 2) to leading order; standardised units.
+#: clipping norm of a row's site for the noise Gamma, (1/2, residual^2 / 2) to leading order; standardised units.
 GAMMA_CAP = 1.5
-#: the noise Gamma moves with this many times the damping: it must forget the large residuals of the start.
+#: factor of the damping for the noise Gamma, which must forget the large residuals of the start.
 GAMMA_SPEED = 2.0
-#: C times rho is never chosen above this; see :func:`schedule`.
+#: upper limit of C times rho; see :func:`schedule`.
 LARGEST_MOVE = 0.0125
-#: C times rho times the square root of the number of rows is never chosen above this; see :func:`schedule`.
+#: upper limit of C times rho times the square root of the number of rows; see :func:`schedule`.
 LARGEST_ROOT_MOVE = 1.5
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """The plan of a run. ``caps``: layer 1, layer 2, both together, noise Gamma; ``gamma_scale`` follows its cap."""
+    """The settings of a run. ``caps`` are the clipping norms of layer 1, layer 2, both together, and the noise Gamma.
+
+    ``gamma_scale`` is the factor of the noise Gamma's part in the released vector. It follows from that part's cap.
+    """
 
     steps: int
     rate: float
@@ -62,40 +65,57 @@ def schedule(
     damping: float | None = None,
     clip: float | None = None,
 ) -> Schedule:
-    """The damping and clipping norm, from the sizes and the noise only. No data are read.
+    """The damping and clipping norm, from the sizes, the prior and the noise. No data are read.
 
     Parameters
     ----------
-    steps : K; rate : probability q that a row is in a batch; noise_multiplier : sigma of one
-        release, noise over sensitivity; prior_variance : of a weight; rows : N, public.
+    steps : K, number of releases.
+    rate : q, probability that a row is in a batch.
+    noise_multiplier : sigma of one release, noise over sensitivity.
+    prior_variance : of a weight.
+    rows : N, public.
     damping, clip : override rho and C (for a published curve).
 
-    Derivation. The state N theta_f moves as N theta_f <- (1 - rho) N theta_f + rho (S + C sigma z) / q, where S is the
-    clipped sum over the batch and z standard normal. After K steps a share 1 - (1 - rho)^K of the data has been
-    absorbed and the rest of the (arbitrary) start is left, so rho = 1 - exp(-E_FOLDS / K) absorbs 1 - exp(-E_FOLDS)
-    whatever K is. (Equation 5 with gamma = 1 is rho = 1 / N^2 for one row per step: 40 / N of the data in 40 epochs.)
-    The noise in N theta_f is then a geometric sum with standard deviation
+    Raises ValueError for an argument out of range.
 
-        C (sigma / q) r,    r^2 = rho (1 - (1 - rho)^(2K)) / (2 - rho),
+    Damping. With S the clipped sum over the batch and z standard normal, the state N theta_f moves as
 
-    and since sigma / q grows like sqrt(K) while r falls like 1 / sqrt(K), K hardly matters: more steps are more
-    stable and cost time only. The noise reaches a weight's mean divided by its precision, which the floor keeps at
-    or above the prior's. C is therefore such that the noise is NOISE_OVER_PRIOR times the prior's precision:
+        N theta_f <- (1 - rho) N theta_f + rho (S + C sigma z) / q.
+
+    After K steps the share 1 - (1 - rho)^K of the data is absorbed, and (1 - rho)^K of the arbitrary start is left. So
+    rho = 1 - exp(-E_FOLDS / K) absorbs 1 - exp(-E_FOLDS) for every K. (Equation 5 with gamma = 1 is rho = 1 / N^2 for
+    one row per step: 40 / N of the data in 40 epochs.)
+
+    Noise. The noise in N theta_f is then a geometric sum with standard deviation
+
+        C (sigma / q) r,    r^2 = rho (1 - (1 - rho)^(2K)) / (2 - rho).
+
+    sigma / q grows like sqrt(K) and r falls like 1 / sqrt(K), so the noise hardly depends on K. More steps are more
+    stable and only take more time.
+
+    Clipping norm. A weight's mean is a noisy natural parameter divided by its precision, and the floor keeps this
+    precision at or above the prior's. C is therefore such that the noise is NOISE_OVER_PRIOR times the prior's
+    precision:
 
         C = NOISE_OVER_PRIOR q / (prior_variance sigma r).
 
-    A larger C lets more of each site through but drowns the weights that the data say little about; a smaller
-    one leaves more of the prior. With little noise C is held at LARGEST_MOVE / rho: parallel updates of sites that
-    are hardly clipped overshoot (each weight corrects the same residual) unless rho is small, so that a large
-    budget is used in full only with more steps. The more rows, the sooner: of 4,000 synthetic rows the error is least
-    at C rho sqrt(N) = 1.58, 2 % above that at 2.25, 8 % at 3.16, and the fit is lost at 6.3; of 40,000 it is lost at
-    2.5 and at 5. So it is held at LARGEST_ROOT_MOVE too.
-    The values of the constants were chosen on synthetic regression problems. Three faults that prompted a change were
-    first seen on test scores of a data set of the suite: the divergence that LARGEST_MOVE prevents and the slow noise
-    Gamma behind GAMMA_PART, GAMMA_CAP and GAMMA_SPEED (power, epsilon = 10), and the same divergence with more rows,
-    which LARGEST_ROOT_MOVE prevents (protein, epsilon = 8).
+    A larger C passes more of each site, but the noise dominates the weights about which the data hold little
+    information. A smaller C leaves more of the prior.
 
-    Raises ValueError for an argument out of range.
+    Two upper limits hold with little noise. Sites that are hardly clipped overshoot when they are updated in parallel,
+    because each weight corrects the same residual, unless rho is small.
+
+    - C <= LARGEST_MOVE / rho. A large budget is therefore used in full only with more steps.
+    - C <= LARGEST_ROOT_MOVE / (rho sqrt(N)), because overshooting starts earlier with more rows. With 4,000 synthetic
+      rows the error is least at C rho sqrt(N) = 1.58. It is 2 % higher at 2.25 and 8 % higher at 3.16, and the fit
+      diverges at 6.3. With 40,000 rows it diverges at 2.5 and at 5.
+
+    Choice of the constants. Their values were chosen on synthetic regression problems. Three faults that led to a
+    constant were first seen on test scores of a data set of the suite:
+
+    - the divergence that LARGEST_MOVE prevents, and the slow noise Gamma behind GAMMA_PART, GAMMA_CAP and GAMMA_SPEED
+      (power, epsilon = 10);
+    - the same divergence with more rows, which LARGEST_ROOT_MOVE prevents (protein, epsilon = 8).
     """
     if min(steps, rows) < 1 or not (0 < rate <= 1) or not (noise_multiplier > 0) or not (prior_variance > 0):
         raise ValueError(
@@ -126,16 +146,16 @@ class DPSEPCorrected(Method):
     - The clipped sum is one vector of sensitivity C under add/remove. It is released once with Gaussian noise, also if
       the batch is empty.
     - The average site moves: N theta_f <- (1 - rho) N theta_f + rho release / q.
-    - The precisions read from theta are bounded from below by the prior's, and shape and rate of the noise precision
-      likewise. This is post-processing of releases. No update is skipped or undone on account of a row.
+    - The precisions of theta are bounded from below by the prior's, and likewise the shape and rate of the noise
+      precision. This is post-processing of releases. No update is skipped or undone because of a row.
 
     It differs from algorithm 3 in these ways.
 
     - One vector is clipped instead of blocks that each have norm C. Its mean naturals and precisions are scaled
       together, so a clipped site keeps its mean.
-    - The noise is that of the update that is made.
-    - The accountant knows the batches. By default a batch is the whole data set, because amplification gains nothing
-      that fewer, larger steps do not.
+    - The noise is calibrated to the update that is made.
+    - The accountant knows the batches. By default a batch is the whole data set, because amplification by
+      subsampling gains nothing over fewer and larger steps.
     - The sensitivity is C under add/remove instead of 2 C.
     - The noise precision is learned inside the released vector, not frozen from a non-private run.
     - Standardisation uses documented or privately estimated ranges, and released moments.
@@ -210,9 +230,10 @@ class DPSEPCorrected(Method):
         sites.compile_kernel()
 
     def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """The budget is (epsilon, delta), or a noise multiplier: then that of one training release.
+        """Fit under the budget, which is (epsilon, delta) or the noise multiplier of one training release.
 
-        Raises ValueError for a task without rows or a budget that states neither, Diverged for numbers that overflow.
+        Raises ValueError for a task without rows or a budget that states neither. Raises Diverged for numbers that
+        overflow.
         """
         if task.model.kind == "mixture_of_gaussians":
             from methods.ep._mixture import corrected
@@ -259,7 +280,7 @@ class DPSEPCorrected(Method):
             released = mechanism.release(total)
             released[-2:] /= plan.gamma_scale
             absorbed = (1.0 - rho) * absorbed + rho * (released / rate)
-            if not np.isfinite(absorbed).all():  # a function of releases alone: stopping here tells nothing more
+            if not np.isfinite(absorbed).all():  # a function of releases alone: stopping here reveals nothing more
                 raise Diverged(f"{task.name}: dp_sep_corrected left the finite range in step {step + 1}; lower damping")
         m1, v1, m2, v2, a, b = layout.read(prior + absorbed)
         return Fit(
@@ -294,34 +315,38 @@ class DPSEPCorrected(Method):
         return budget.noise_multiplier
 
 
-# DP-SEP with a true guarantee, on logistic regression on inputs scaled to [-1, 1].
+# Corrected DP-SEP on logistic regression on inputs scaled to [-1, 1].
 class DPSEPCorrectedLogistic(InFrame):
     """Corrected DP-SEP: K releases of the clipped sum of all rows' sites, mean naturals and full precision matrix.
 
-    Each step has four parts, and no row decides about an update.
+    Each step has four parts. No update is skipped because of a row.
 
     - The site of every row follows from the common cavity q.
     - The clipped sum is one vector of sensitivity C under add/remove, released once with Gaussian noise.
     - The precision is the average of the releases so far, in which release j counts in proportion to j. This is a
-      damping of 2 / (j + 1). Its eigenvalues are raised to the edge of the noise.
+      damping of 2 / (j + 1). Its eigenvalues are raised to the largest eigenvalue of the noise alone.
     - The mean makes a damped step by that precision.
 
-    It differs from algorithm 3 as the version for networks does: one joint clipping, noise for the update that is made,
-    and whole batches. Nothing is amplified, because few steps suffice. One part is new here: a site's mean natural is
-    written about the cavity's mean. So its norm does not grow with theta, and the noise of the precision does not reach
-    the mean. Rows are centred by privately estimated means. The conversion from replace-one is this: there the clipped
-    sum moves by up to 2 C. Under add/remove with n public, one contribution of norm C is there or not, so the
-    sensitivity is C.
+    It differs from algorithm 3 as the version for networks does: joint clipping, noise calibrated to the update that is
+    made, and whole batches. No amplification is used, because few steps suffice.
+
+    One part is specific to this version: a site's mean natural is written relative to the cavity's mean. So its norm
+    does not grow with theta, and the noise of the precision does not reach the mean. Rows are centred by privately
+    estimated means.
+
+    Under replace-one the clipped sum moves by up to 2 C. Under add/remove with n public, one contribution of norm at
+    most C is present or absent, so the sensitivity is C.
 
     The covariance is full also for 101 parameters at epsilon = 1. The 5,151 entries of the precision have noise near 20
     each. The largest eigenvalue of that noise, near 300, is far below those of the data (thousands) in the directions
     that matter. A diagonal q would need many small steps instead, since the columns of one attribute move together.
 
     C is clip_factor R / sqrt(2), with R the typical norm of a centred row. A row with slope 1/2 and precision 1/4 has
-    |g z| = R / 2 and weight k |z|^2 = R / 2 with the weight 2 / R, and is just not clipped. The choice was compared on
-    synthetic tables of 101 columns (39,600 rows) and 9 columns (3,384 rows) at epsilon = 1. Changes are in the
-    log-likelihood of a test row, in nats. K = 16 in place of 8 changes it by -.006 to .001, half this C by -.03 to
-    -.007, and twice this C by -.005 to -.003. The noise of the mean is added to the covariance.
+    |g z| = R / 2, and weight k |z|^2 = R / 2 with the weight 2 / R. Such a row is just not clipped.
+
+    The choice was compared on synthetic tables of 101 columns (39,600 rows) and 9 columns (3,384 rows) at epsilon = 1.
+    Changes are in the log-likelihood of a test row, in nats. K = 16 instead of 8 changes it by -.006 to .001, half this
+    C by -.03 to -.007, and twice this C by -.005 to -.003. The noise of the mean is added to the covariance.
     """
 
     name = "dp_sep_corrected"
@@ -351,8 +376,11 @@ class DPSEPCorrectedLogistic(InFrame):
         compile_kernel()
 
     def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Raises ValueError for a task without rows or a budget that states neither (epsilon, delta) nor a noise
-        multiplier, Diverged for numbers that overflow."""
+        """Fit rows scaled to [-1, 1].
+
+        Raises ValueError for a task without rows or a budget that states neither (epsilon, delta) nor a noise
+        multiplier. Raises Diverged for numbers that overflow.
+        """
         from methods.ep import _logistic_corrected as corrected
 
         return corrected.fit(task, settings, budget, name=self.name, relation=self.privacy)
@@ -362,8 +390,7 @@ class DPSEPCorrectedLogistic(InFrame):
 class DPSEPCorrectedMixture(MeansInFrame, DPSEPCorrected):
     """The corrected DP-SEP on columns scaled to [-1, 1]: the clipped sites of a Poisson batch, one release per step.
 
-    The noise of the steps uses up what the scaling has left of the budget. Damping and clipping norm follow from sizes
-    and noise.
+    The steps use the budget that remains after the scaling. Damping and clipping norm follow from sizes and noise.
     """
 
     models = ("bounded_mixture",)
@@ -387,10 +414,11 @@ class DPSEPCorrectedMixture(MeansInFrame, DPSEPCorrected):
 
     @dataclass(frozen=True)
     class Settings(DPSEPCorrected.Settings):
-        """Twice the steps of the method's own file, with smaller batches, which bounds the time.
+        """Twice the steps of the network version, with smaller batches, which limits the time.
 
-        Chosen on synthetic mixtures (n = 8000, d = 6): at epsilon = 8, where single steps are largest, 3 of 7 settled
-        on a wrong clustering in 120 steps and 1 of 7 in 240. ``scaling_share`` is not used: the frame has its own.
+        They were chosen on synthetic mixtures (n = 8000, d = 6). At epsilon = 8, where single steps are largest, 3 of 7
+        ended at a wrong clustering in 120 steps and 1 of 7 in 240. ``scaling_share`` is not used: the scaling has its
+        own share.
         """
 
         steps: int = 240  #: K, number of releases

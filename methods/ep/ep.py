@@ -55,7 +55,10 @@ class EP(Method):
         self._train(x, y, task, settings, 1, self._storage(task, settings), np.random.default_rng(0))
 
     def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Memory: N times ``ep_kernel.Sites.bytes_per_row``; 8.4 GiB in int8 for 463,715 rows, 90 inputs, 100 units."""
+        """Fit one task. The sites take N times ``ep_kernel.Sites.bytes_per_row`` of memory.
+
+        That is 8.4 GiB in int8 for 463,715 rows, 90 inputs and 100 units.
+        """
         if task.model.kind == "mixture_of_gaussians":
             from methods.ep._mixture import training as mixture
 
@@ -88,12 +91,12 @@ class EP(Method):
 
 # Expectation propagation for linear regression on scaled inputs: exact sites, so it ends at the exact posterior.
 class EPLinear(InFrame):
-    """EP with one site per row (Minka 2001), damped, started at sites of 0.
+    """EP with one site per row (Minka 2001), damped, from sites of 0.
 
     A row's likelihood is a member of the conjugate family, so the site that matches the tilted distribution is T(z)
-    whatever the cavity. A damped update of every row in each of E epochs then leaves a share s of T(z) in every site,
-    in any order of the rows, with s = 1 - (1 - damping)^E. So the result is computed by that formula from the sums over
-    all rows, not row by row. With the defaults the share is 1 to 1e-8: the exact posterior.
+    whatever the cavity. A damped update of every row in each of E epochs then leaves a share s = 1 - (1 - damping)^E of
+    T(z) in every site, in any order of the rows. So the result is computed by that formula from the sums over all rows,
+    not row by row. With the defaults the share is 1 to 1e-8: the exact posterior.
     """
 
     name = "ep"
@@ -119,12 +122,12 @@ class EPLinear(InFrame):
 
 # Expectation propagation on logistic regression on inputs scaled to [-1, 1].
 class EPLogistic(InFrame):
-    """One Gaussian site per row along its margin, with full covariance; all sites of a pass come from one q (parallel
-    EP).
+    """Parallel EP with one Gaussian site per row along its margin, and full covariance.
 
-    Unlike in Minka 2001, rows are updated in parallel and not one after another, so a pass consists of matrix products.
-    The fixed points are the same. The tilted moments are one-dimensional integrals of a logistic by a normal. A pass
-    takes 0.3 s at 44,000 rows and 101 parameters, and about six passes are needed.
+    All sites of a pass are computed from one q. Unlike in Minka 2001, rows are updated in parallel and not one after
+    another, so a pass consists of matrix products. The fixed points are the same. The tilted moments are
+    one-dimensional integrals of a logistic by a normal. A pass takes 0.3 s at 44,000 rows and 101 parameters, and about
+    six passes are needed.
     """
 
     name = "ep"
@@ -135,7 +138,7 @@ class EPLogistic(InFrame):
 
     @dataclass(frozen=True)
     class Settings:
-        passes: int = 30  #: most passes over the rows; ends earlier at the fixed point (choice of this suite)
+        passes: int = 30  #: largest number of passes; ends earlier at the fixed point (choice of this suite)
         damping: float = 1.0  #: fraction of a new site that is taken, in (0, 1] (choice of this suite)
 
         def __post_init__(self) -> None:
@@ -148,7 +151,10 @@ class EPLogistic(InFrame):
         compile_kernel()
 
     def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Raises ValueError for a task without rows or a class that is not 0 or 1, Diverged where q is no density."""
+        """Fit rows scaled to [-1, 1].
+
+        Raises ValueError for a task without rows or a class that is not 0 or 1. Raises Diverged if q is not a density.
+        """
         from methods._shared.logistic_gaussian import posterior
 
         q, told = posterior.ep(
@@ -162,8 +168,8 @@ class EPLogistic(InFrame):
 class EPMixture(SitesInFrame, EP):
     """Expectation propagation on columns scaled to [-1, 1]: one damped site per row for all component means.
 
-    Minka (2001) visits rows until nothing moves; here the number of passes is fixed by n, and 1 - (1 - damping)^passes
-    of the data are absorbed.
+    Minka (2001) visits rows until convergence. Here the number of passes is fixed by n, and the share
+    1 - (1 - damping)^passes of the data is absorbed.
     """
 
     models = ("bounded_mixture",)

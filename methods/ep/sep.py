@@ -19,7 +19,7 @@ from privacy.budget import Budget
 
 
 class SEP(Method):
-    """Stochastic expectation propagation (Li et al. 2015): one average site f in place of one site per row.
+    """Stochastic expectation propagation (Li et al. 2015): one average site f instead of one site per row.
 
     theta = theta_0 + N f, and each row moves theta by f_n - f. On the network the prior is refined after each epoch.
     """
@@ -88,8 +88,8 @@ class SEPLinear(InFrame):
     """SEP (Li et al. 2015, algorithm 1) from f = 0: theta <- theta + damping (f_n - f), theta = theta_0 + N f.
 
     The site f_n is T(z_n) whatever the cavity. So N f is a weighted sum of the rows' T(z) in which late rows count
-    more. The weights follow from the order only and are computed at once. The result is the posterior of rows weighted
-    like this, not the exact one. A smaller damping evens the weights out.
+    more. The weights depend only on the order and are computed at once. The result is the posterior of the weighted
+    rows, not the exact one. A smaller damping gives more even weights.
     """
 
     name = "sep"
@@ -116,7 +116,10 @@ class SEPLinear(InFrame):
             positive("sep", self, "damping")
 
     def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Raises ValueError for a damping above the number of rows: weights would change their sign."""
+        """Fit rows scaled to [-1, 1].
+
+        Raises ValueError for a damping above the number of rows: weights would change their sign.
+        """
         if settings.damping > task.n:
             raise ValueError(f"sep: damping = {settings.damping}; give at most the number of rows, {task.n}")
         rate, epochs = settings.damping / task.n, int(settings.epochs)
@@ -130,7 +133,7 @@ class SEPLogistic(InFrame):
     """One average site f in full natural parameters, theta = theta_0 + n f; a row moves theta by f_n - f.
 
     Unlike in Li et al. 2015, the rows of a batch share their cavity and move theta together. A move of one row costs
-    D^2 with full covariance and no matrix product. With ``batches`` = n it is the algorithm to the letter.
+    D^2 with full covariance and no matrix product. With ``batches`` = n it is the printed algorithm.
     """
 
     name = "sep"
@@ -158,7 +161,10 @@ class SEPLogistic(InFrame):
         compile_kernel()
 
     def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Raises ValueError for a task without rows or a class that is not 0 or 1, Diverged where q is no density."""
+        """Fit rows scaled to [-1, 1].
+
+        Raises ValueError for a task without rows or a class that is not 0 or 1. Raises Diverged if q is not a density.
+        """
         from methods._shared.logistic_gaussian import posterior
 
         q, told = posterior.sep(

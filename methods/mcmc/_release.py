@@ -266,7 +266,7 @@ def in_the_box(task: Task, budget: Budget):
     from methods._shared.logistic_gaussian import centred
     from methods.mcmc._targets import Linear, Logistic
 
-    centre = centred.bought(task, budget)
+    centre = centred.private_centre(task, budget)
     if task.model.kind == "logistic_regression_normal_prior":
         return Logistic(centre.rows(task), centre, 1.0 / task.model.prior_sd**2, task.public.n)
     return Linear(task.x, task.y, centre, task.model, task.public.n)

@@ -1,8 +1,12 @@
-"""One exact draw from a tempered logistic posterior on scaled inputs: its privacy cost under add/remove, and the draw.
+"""One exact draw from a tempered logistic posterior on scaled inputs: the draw, and its privacy cost under add/remove.
 
-The distribution is p(theta) proportional to exp(-power sum_i l_i(theta) - precision |theta|^2 / 2), rows z = (2 y - 1)
-[x, 1] of norm at most c = sqrt(D), since every scaled number is in [-1, 1]. Rows divided by c, with c theta instead of
-theta, have norm at most 1 and the same margins. Nothing else depends on that scale.
+The distribution is
+
+    p(theta) proportional to exp(-power sum_i l_i(theta) - precision |theta|^2 / 2).
+
+The signed rows z = (2 y - 1) [x, 1] have norm at most c = sqrt(D), since every scaled number is in [-1, 1]. Rows
+divided by c, with c theta instead of theta, have norm at most 1 and the same margins. Nothing else depends on that
+scale.
 
 Relation: add or remove one row, with n public. Power and precision are functions of public numbers, so they are the
 same for neighbours. All statements are for EXACT samples, as in ``methods.posterior_sampling._logistic.guarantee``.
@@ -25,22 +29,27 @@ from privacy.budget import GENERATOR, Budget, BudgetExceeded, Mode
 from privacy.ledger import Event, Ledger, Mechanism, Relation
 
 _HERE = "methods.posterior_sampling._bounded_logistic"
-#: the calibration stops where the two ends differ by this share.
+#: the calibration stops when the two ends of its interval differ by this share.
 _PRECISION = 1e-4
 
 
 def norm_bound(d: int) -> float:
-    """c: norm of [x, 1] for x (d,) on inputs scaled to [-1, 1], at most sqrt(d + 1)."""
+    """c = sqrt(d + 1), the largest norm of [x, 1] for x (d,) with inputs scaled to [-1, 1]."""
     return math.sqrt(d + 1.0)
 
 
 def renyi_bound(order: float, power: float, precision: float, c: float) -> float:
     """Renyi divergence of one draw between add/remove neighbours, at most: power^2 c^2 order / (2 precision).
 
-    Proof. That of ``methods.posterior_sampling._logistic.guarantee.renyi_bound`` (steps 1 and 3 to 5) with another
-    step 2. Both distributions are precision-strongly log-concave (step 1 asks for no more). They differ in one term: Z
-    = log(dP / dQ) = -+ power l(theta) + constant, and |grad Z| = power (1 - sigmoid(z . theta)) |z| <= K = power c,
-    half of the 2 power c of two records exchanged. So the divergence of order a is at most a K^2 / (2 precision). QED
+    Proof. It is that of ``methods.posterior_sampling._logistic.guarantee.renyi_bound``, steps 1 and 3 to 5, with
+    another step 2. Both distributions are precision-strongly log-concave; step 1 requires nothing more. They differ in
+    one term:
+
+        Z = log(dP / dQ) = -+ power l(theta) + constant,
+        |grad Z| = power (1 - sigmoid(z . theta)) |z| <= K = power c.
+
+    This K is half of the 2 power c of a replaced record. So the divergence of order a is at most a K^2 / (2 precision).
+    QED
 
     It is the curve of a Gaussian release with noise multiplier sqrt(precision) / (power c).
     """
@@ -48,11 +57,11 @@ def renyi_bound(order: float, power: float, precision: float, c: float) -> float
 
 
 def pure_bound(power: float, c: float, radius: float) -> float:
-    """Pure epsilon of one draw from the distribution truncated to |theta| <= radius, add/remove: power c radius.
+    """Pure epsilon under add/remove of one draw from the distribution truncated to |theta| <= radius: power c radius.
 
-    Proof. There |z . theta| <= T = c radius, and l(t) = log(1 + exp(-t)) falls from l(-T) to l(T) = l(-T) - T, so
-    power l lies in an interval of length power T. P has density exp(-power l) / E_Q exp(-power l) with respect to Q:
-    within exp(+- power T). QED  (Two records exchanged: twice that.)
+    Proof. In the ball |z . theta| <= T = c radius, and l(t) = log(1 + exp(-t)) falls from l(-T) to l(T) = l(-T) - T. So
+    power l lies in an interval of length power T. P has the density exp(-power l) / E_Q exp(-power l) with respect to
+    Q, which lies within exp(+- power T). QED  (Replacing a record costs twice that.)
     """
     return power * c * radius
 
@@ -64,7 +73,7 @@ def draw_event(power: float, precision: float, c: float) -> Event:
 
 
 def pure_event(power: float, c: float, radius: float) -> Event:
-    """Ledger event of one draw from the ball: what the pure epsilon of :func:`pure_bound` implies at each order."""
+    """Ledger event of one draw from the ball, with the curve that the pure epsilon of :func:`pure_bound` implies."""
     epsilon = pure_bound(power, c, radius)
     curve = tuple((float(a), renyi_of_pure(a, epsilon)) for a in ORDERS)
     return _event("one draw from the truncated posterior", curve, power * c, "pure_bound")
@@ -84,17 +93,17 @@ def _event(what: str, curve: tuple[tuple[float, float], ...], slope: float, proo
 
 
 def cost(event: Event, budget: Budget) -> float:
-    """Epsilon at the budget's delta of all that the ledger holds and this event."""
+    """Epsilon of the whole ledger and this event together, at the budget's delta."""
     from privacy.accountants import epsilon_of
 
     return epsilon_of(Ledger([*budget.ledger, event]), budget.delta).epsilon
 
 
 def largest(event_of: Callable[[float], Event], budget: Budget, name: str) -> float:
-    """Largest number (to 0.01 %, from below) at which the event, whose cost grows with it, still fits the budget.
+    """Largest number (to 0.01 %, from below) at which the event fits the budget. The event's cost must grow with it.
 
-    Where the budget states no (epsilon, delta): the number at which the curve stays below that of a Gaussian release
-    with the stated noise multiplier. Raises ValueError for a budget that states neither, or has nothing left.
+    If the budget states no (epsilon, delta), the curve must stay below that of a Gaussian release with the stated noise
+    multiplier. Raises ValueError for a budget that states neither, or that has nothing left.
     """
 
     if budget.epsilon is not None and budget.delta is not None:
@@ -127,9 +136,9 @@ def largest(event_of: Callable[[float], Event], budget: Budget, name: str) -> fl
 
 
 def afford(event: Event, budget: Budget, name: str) -> None:
-    """Raises BudgetExceeded that says what the draw would need, where an enforced (epsilon, delta) does not hold it.
+    """Raise BudgetExceeded, which names the epsilon needed, if the draw exceeds an enforced (epsilon, delta).
 
-    A Renyi limit is held when the event is charged.
+    A Renyi limit is checked when the event is charged.
     """
     if budget.spec.mode is not Mode.ENFORCE or budget.epsilon is None or budget.delta is None:
         return
@@ -143,11 +152,14 @@ def afford(event: Event, budget: Budget, name: str) -> None:
 def draw(
     task: Task, target: Target, event: Event, budget: Budget, rng: np.random.Generator, settings, name: str
 ) -> Fit:
-    """Charge the event, then make the draw. Raises ValueError for a task without rows, Diverged as the sampler does."""
+    """Charge the event, then make the draw.
+
+    Raises ValueError for a task without rows, and Diverged under the conditions of the sampler.
+    """
     z = signed(task, strict=False)
     budget.spend(event)
     found = sample(z, [target], [rng], Plan(settings.trajectories, settings.leapfrog_steps))
     if not np.isfinite(found.weights).all():
         raise Diverged(f"{task.name}: {name} drew a value that is not finite")
-    told = {"power": target.power, "precision": target.precision}  # what the sampler met reads the rows
+    told = {"power": target.power, "precision": target.precision}  # the sampler's diagnostics read the rows
     return Fit(LogisticPoint(found.weights[0]), budget.ledger, told)

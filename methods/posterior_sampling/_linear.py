@@ -1,4 +1,4 @@
-"""One release: calibrate, charge the budget, draw the weights once."""
+"""Posterior sampling for linear regression: calibrate, charge the budget, and draw the weights once."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from privacy.ledger import Relation
 
 
 class LinearPosteriorDraw(InFrame):
-    """A method that releases one draw of the weights, the noise variance held at the public v0.
+    """A method that releases one draw of the weights, with the noise variance fixed at the public v0.
 
-    v0 is the mean of its prior (its mode where there is none). Published guarantees are for one row replaced, n public;
-    here the bound is derived for one row more or less (``guarantee.supremum``), so that the accountant composes it with
-    the frame's releases. A subclass says how the distribution is tempered: :meth:`tempered`.
+    v0 is the mean of its prior, or the mode if there is no mean. Published guarantees are for replacing one row, n
+    public. Here the bound is derived for adding or removing one row (``guarantee.supremum``), so that the accountant
+    can compose it with the releases of the scaling. A subclass says how the distribution is tempered: :meth:`tempered`.
 
     Diagnostics: power (of the likelihood), strength (factor of the prior precision), critical_order of the bound.
     """
@@ -41,12 +41,12 @@ class LinearPosteriorDraw(InFrame):
 
     @abc.abstractmethod
     def tempered(self, budget: Budget, v0: float, a: float, norm2: float, n: int) -> tuple[float, float]:
-        """(power, strength) by public numbers alone."""
+        """(power, strength), from public numbers only."""
 
     def fit_unit(self, task: Task, settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """One draw, which is the mechanism itself and so uses ``rng``.
+        """Make one draw, which is the mechanism itself and so uses ``rng``.
 
-        Raises ValueError for a budget without epsilon and delta, MethodError if no tempering fits it.
+        Raises ValueError for a budget without epsilon and delta. Raises MethodError if no tempering fits it.
         """
         if budget.epsilon is None or budget.delta is None:
             raise ValueError(f"{self.name}: the budget states no epsilon and delta; give both")
@@ -76,13 +76,13 @@ class LinearPosteriorDraw(InFrame):
 
 
 def public_law(model) -> tuple[float, float]:
-    """v0 and the prior precision of a weight, precision / v0, from the inner model or that for scaled inputs."""
+    """v0 and the prior precision of a weight, precision / v0, from the inner model or the model for scaled inputs."""
     v0 = model.scale / (model.shape - 1.0) if model.shape > 1.0 else model.scale / (model.shape + 1.0)
     return v0, model.precision / v0
 
 
 def refusal(name: str, task: Task) -> str | None:
-    """Why the untempered draw has no finite epsilon, or None: no order above 1.01 has a bound."""
+    """The reason why the untempered draw has no finite epsilon (no order above 1.01 has a bound), or None."""
     v0, a = public_law(task.model)
     top = guarantee.critical_order(1.0 / v0, a, task.x.shape[1] + 1.0)
     if top > 1.01 and math.isfinite(top):

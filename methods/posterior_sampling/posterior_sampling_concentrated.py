@@ -18,8 +18,8 @@ class PosteriorSamplingConcentrated(Method):
     """One posterior sample under a prior eta0 / m that is strong enough for the budget.
 
     The posterior's parameter is eta0 / m plus the sum of [S(x_i), 1]. m is the largest number, at most 1, at which the
-    exact supremum over neighbours keeps the Renyi budget. A small m pulls towards the mean of the prior. Public rows in
-    the prior (the model's ``public``, section 3.3) take that bias away.
+    exact supremum over neighbours keeps the Renyi budget. A small m pulls the sample towards the mean of the prior.
+    Public rows in the prior (the model's ``public``, section 3.3) remove that bias.
     """
 
     name = "posterior_sampling_concentrated"
@@ -31,9 +31,9 @@ class PosteriorSamplingConcentrated(Method):
     releases_a_draw = True
 
     def fit(self, task: Task, settings: Method.Settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """The budget states a Renyi order and epsilon.
+        """Make one draw. The budget states a Renyi order and epsilon.
 
-        Raises ValueError for a budget without them, order < 1, epsilon <= 0, and for rows that do not fit
+        Raises ValueError for a budget without them, order < 1, epsilon <= 0, and invalid rows
         (``models.exponential_family.statistic_of``).
         """
         return one_draw(task, statistic_of(task), "concentrated", budget, rng, self.name)
@@ -43,8 +43,8 @@ class PosteriorSamplingConcentrated(Method):
 class PosteriorSamplingConcentratedLinear(LinearPosteriorDraw):
     """One posterior sample of Bayesian linear regression, under a prior that is narrow enough for the budget.
 
-    The factor on the prior precision is the smallest one, at least 1, at which the sample fits what the scaling has
-    left of the budget.
+    The factor on the prior precision is the smallest one, at least 1, at which the sample fits the budget that remains
+    after the scaling.
     """
 
     name = "posterior_sampling_concentrated"
@@ -54,5 +54,5 @@ class PosteriorSamplingConcentratedLinear(LinearPosteriorDraw):
     constants = (Constants.FORMULA,)
 
     def tempered(self, budget: Budget, v0: float, a: float, norm2: float, n: int) -> tuple[float, float]:
-        """``guarantee.smallest_strength``."""
+        """The prior precision times ``guarantee.smallest_strength``."""
         return 1.0, guarantee.smallest_strength(tuple(budget.ledger), budget.epsilon, budget.delta, v0, a, norm2, n)

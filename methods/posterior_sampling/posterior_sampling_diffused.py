@@ -15,11 +15,11 @@ from privacy.ledger import Relation
 
 
 class PosteriorSamplingDiffused(Method):
-    """One posterior sample under the likelihood to the power r, flat enough for the budget.
+    """One posterior sample under the likelihood to the power r, small enough for the budget.
 
     The posterior's parameter is eta0 plus r times the sum of [S(x_i), 1]. r is the largest number, at most 1, at which
-    the exact supremum over neighbours keeps the Renyi budget. A small r pulls towards the prior. Public rows in the
-    prior (the model's ``public``, section 3.3) take that bias away.
+    the exact supremum over neighbours keeps the Renyi budget. A small r pulls the sample towards the prior. Public rows
+    in the prior (the model's ``public``, section 3.3) remove that bias.
     """
 
     name = "posterior_sampling_diffused"
@@ -31,20 +31,20 @@ class PosteriorSamplingDiffused(Method):
     releases_a_draw = True
 
     def fit(self, task: Task, settings: Method.Settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """The budget states a Renyi order and epsilon.
+        """Make one draw. The budget states a Renyi order and epsilon.
 
-        Raises ValueError for a budget without them, order < 1, epsilon <= 0, and for rows that do not fit
+        Raises ValueError for a budget without them, order < 1, epsilon <= 0, and invalid rows
         (``models.exponential_family.statistic_of``).
         """
         return one_draw(task, statistic_of(task), "diffused", budget, rng, self.name)
 
 
-# One draw of the weights of linear regression on inputs scaled to [-1, 1] from a flattened posterior.
+# One draw of the weights of linear regression on inputs scaled to [-1, 1] from a tempered posterior.
 class PosteriorSamplingDiffusedLinear(LinearPosteriorDraw):
-    """One posterior sample of Bayesian linear regression, under a likelihood that is flat enough for the budget.
+    """One posterior sample of Bayesian linear regression, under a likelihood tempered for the budget.
 
-    The power of the likelihood is the largest one, at most 1, at which the sample fits what the scaling has left of the
-    budget.
+    The power of the likelihood is the largest one, at most 1, at which the sample fits the budget that remains after
+    the scaling.
     """
 
     name = "posterior_sampling_diffused"
@@ -54,5 +54,5 @@ class PosteriorSamplingDiffusedLinear(LinearPosteriorDraw):
     constants = (Constants.FORMULA,)
 
     def tempered(self, budget: Budget, v0: float, a: float, norm2: float, n: int) -> tuple[float, float]:
-        """``guarantee.largest_power``."""
+        """The likelihood to the power ``guarantee.largest_power``."""
         return guarantee.largest_power(tuple(budget.ledger), budget.epsilon, budget.delta, v0, a, norm2, n), 1.0

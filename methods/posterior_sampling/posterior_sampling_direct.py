@@ -15,9 +15,9 @@ from privacy.ledger import Relation
 
 
 class PosteriorSamplingDirect(Method):
-    """A posterior sample without tempering, calibrated to no budget.
+    """A posterior sample without tempering, not calibrated to a budget.
 
-    The sample still costs privacy, and the ledger has the cost. It is finite at orders below 1 + the smallest Beta or
+    The sample still has a privacy cost, which the ledger holds. It is finite at orders below 1 + the smallest Beta or
     Dirichlet parameter of the prior. An enforced budget refuses a sample whose cost is above it.
     """
 
@@ -30,16 +30,16 @@ class PosteriorSamplingDirect(Method):
     releases_a_draw = True
 
     def fit(self, task: Task, settings: Method.Settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """The budget may state a Renyi order, which then is one of the orders of the ledger's curve.
+        """Make one draw. If the budget states a Renyi order, that is one of the orders of the ledger's curve.
 
-        Raises ValueError for rows that do not fit (``models.exponential_family.statistic_of``).
+        Raises ValueError for invalid rows (``models.exponential_family.statistic_of``).
         """
         return one_draw(task, statistic_of(task), "direct", budget, rng, self.name)
 
 
-# One draw of the weights of linear regression on inputs scaled to [-1, 1] from the posterior as it stands.
+# One draw of the weights of linear regression on inputs scaled to [-1, 1] from the untempered posterior.
 class PosteriorSamplingDirectLinear(LinearPosteriorDraw):
-    """One posterior sample of Bayesian linear regression, neither flattened nor concentrated.
+    """One posterior sample of Bayesian linear regression, with the model's own prior and likelihood.
 
     The sample is refused if its cost is infinite or above the budget.
     """
@@ -56,11 +56,11 @@ class PosteriorSamplingDirectLinear(LinearPosteriorDraw):
     constants = (Constants.NONE,)
 
     def supports(self, task: Task) -> str | None:
-        """None, or why no budget covers the draw."""
+        """None, or the reason why no budget covers the draw."""
         return super().supports(task) or refusal(self.name, task)
 
     def tempered(self, budget: Budget, v0: float, a: float, norm2: float, n: int) -> tuple[float, float]:
-        """Nothing is tempered. Raises MethodError that tells the epsilon it would need."""
+        """No tempering. Raises MethodError, which names the epsilon needed, for a budget that is too small."""
         event = guarantee.draw_event(1.0 / v0, a, norm2, n)
         needs = guarantee.cost(guarantee.plain(budget.ledger), event, budget.delta)
         if not needs <= budget.epsilon:

@@ -17,7 +17,7 @@ from privacy.ledger import Event
 
 
 class PosteriorSamplingGLMConcentrated(LogisticPosteriorDraw):
-    """One posterior sample under a prior that is narrow enough for the budget, with the whole likelihood.
+    """One posterior sample under a prior that is narrow enough for the budget, with the untempered likelihood.
 
     beta is the larger of beta0 and 2 c^2 order / (n epsilon). The sample has (order, epsilon)-RDP by theorem 16.
     """
@@ -35,7 +35,7 @@ class PosteriorSamplingGLMConcentrated(LogisticPosteriorDraw):
 
 # Concentrated posterior sampling on logistic regression on inputs scaled to [-1, 1].
 class PosteriorSamplingGLMConcentratedLogistic(BoundedLogisticDraw):
-    """One posterior sample of the whole likelihood, under a prior that is narrow enough for the budget.
+    """One posterior sample with the untempered likelihood, under a prior that is narrow enough for the budget.
 
     The precision is the smallest at which the whole ledger keeps (epsilon, delta), but not below the model's. The paper
     has replace-one neighbours. Here a row is added or removed, for which the curve is a quarter of theorem 16's. Inputs
@@ -48,8 +48,10 @@ class PosteriorSamplingGLMConcentratedLogistic(BoundedLogisticDraw):
     constants = (Constants.FORMULA, Constants.GUESSED)
 
     def law(self, model, d: int, settings: SamplerSettings, budget: Budget) -> tuple[Target, Event]:
-        """The distribution of one draw from d inputs, and its cost, by public numbers only. Raises ValueError for a
-        budget with nothing for the draw."""
+        """The distribution of one draw from d inputs, and its cost, from public numbers only.
+
+        Raises ValueError for a budget with nothing left for the draw.
+        """
         from methods.posterior_sampling import _bounded_logistic as draws
 
         c = draws.norm_bound(d)

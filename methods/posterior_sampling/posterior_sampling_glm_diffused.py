@@ -17,7 +17,7 @@ from privacy.ledger import Event
 
 
 class PosteriorSamplingGLMDiffused(LogisticPosteriorDraw):
-    """One posterior sample under a likelihood that is flat enough for the budget, with beta = beta0.
+    """One posterior sample under a likelihood tempered for the budget, with beta = beta0.
 
     The likelihood has the power sqrt(epsilon n beta / [2 c^2 order]), at most 1. The sample has (order, epsilon)-RDP.
     """
@@ -36,7 +36,7 @@ class PosteriorSamplingGLMDiffused(LogisticPosteriorDraw):
 
 # Diffused posterior sampling on logistic regression on inputs scaled to [-1, 1].
 class PosteriorSamplingGLMDiffusedLogistic(BoundedLogisticDraw):
-    """One posterior sample with the model's prior and a likelihood that is flat enough for the budget.
+    """One posterior sample with the model's prior and a likelihood tempered for the budget.
 
     The paper has replace-one neighbours. Here a row is added or removed, for which the curve is a quarter of theorem
     16's. The power is the largest at which the whole ledger keeps (epsilon, delta). Inputs are scaled to [-1, 1], so
@@ -49,8 +49,10 @@ class PosteriorSamplingGLMDiffusedLogistic(BoundedLogisticDraw):
     constants = (Constants.FORMULA, Constants.GUESSED)
 
     def law(self, model, d: int, settings: SamplerSettings, budget: Budget) -> tuple[Target, Event]:
-        """The distribution of one draw from d inputs, and its cost, by public numbers only. Raises ValueError for a
-        budget with nothing for the draw."""
+        """The distribution of one draw from d inputs, and its cost, from public numbers only.
+
+        Raises ValueError for a budget with nothing left for the draw.
+        """
         from methods.posterior_sampling import _bounded_logistic as draws
 
         precision, c = 1.0 / model.prior_sd**2, draws.norm_bound(d)

@@ -1,4 +1,4 @@
-"""One sample of the logistic posterior as the model states it: no budget, the baseline of the two private variants."""
+"""One sample of the model's own logistic posterior, not calibrated: the baseline of the two private variants."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from privacy.ledger import Event
 
 
 class PosteriorSamplingGLMDirect(LogisticPosteriorDraw):
-    """A posterior sample with the prior beta = beta0 and the whole likelihood, calibrated to no budget.
+    """A posterior sample with the prior beta = beta0 and the untempered likelihood, not calibrated to a budget.
 
-    The sample still costs privacy (theorem 16 at beta0), and the ledger has the cost. An enforced budget refuses a
+    The sample still has a privacy cost (theorem 16 at beta0), which the ledger holds. An enforced budget refuses a
     sample whose cost is above it. A Renyi order of the budget is one of the orders of the curve.
     """
 
@@ -34,13 +34,13 @@ class PosteriorSamplingGLMDirect(LogisticPosteriorDraw):
         return Release(Target(1.0, precision), event, {"beta": model.beta0, "power": 1.0})
 
 
-# One sample of the logistic posterior on inputs scaled to [-1, 1], as the model states it.
+# One sample of the model's own logistic posterior on inputs scaled to [-1, 1].
 class PosteriorSamplingGLMDirectLogistic(BoundedLogisticDraw):
-    """A sample of the model's own posterior: prior N(0, prior_sd^2 I), whole likelihood. Nothing is calibrated.
+    """A sample of the model's own posterior: prior N(0, prior_sd^2 I), untempered likelihood, not calibrated.
 
-    Its cost is the curve order x D prior_sd^2 / 2. This is a quarter of theorem 16, which is for an exchanged record:
-    here one term of the log-likelihood differs, not two. An enforced budget that is smaller is refused with the epsilon
-    that it would need.
+    Its cost is the curve order x D prior_sd^2 / 2. This is a quarter of theorem 16, which is for a replaced record:
+    here one term of the log-likelihood differs, not two. A smaller enforced budget is refused, with the epsilon that
+    the sample needs.
     """
 
     name = "posterior_sampling_glm_direct"
@@ -49,7 +49,7 @@ class PosteriorSamplingGLMDirectLogistic(BoundedLogisticDraw):
     constants = (Constants.GUESSED,)
 
     def law(self, model, d: int, settings: SamplerSettings, budget: Budget) -> tuple[Target, Event]:
-        """The distribution of one draw from d inputs, and its cost. Raises BudgetExceeded for a small budget."""
+        """The distribution of one draw from d inputs, and its cost. Raises BudgetExceeded for a budget below it."""
         from methods.posterior_sampling import _bounded_logistic as draws
 
         precision = 1.0 / model.prior_sd**2

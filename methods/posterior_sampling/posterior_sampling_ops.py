@@ -1,4 +1,4 @@
-"""One-posterior-sample mechanism for logistic regression (Wang, Fienberg & Smola 2015), by a pure epsilon."""
+"""One-posterior-sample (OPS) mechanism for logistic regression (Wang, Fienberg & Smola 2015), under pure epsilon."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from privacy.ledger import Event
 class PosteriorSamplingOPS(LogisticPosteriorDraw):
     """One sample of a tempered posterior whose prior is truncated to the ball |w| <= c / beta0.
 
-    Geumlek, Song & Chaudhuri 2017 take the Renyi epsilon of the budget for a pure epsilon and charge 4 power c^2 /
+    Geumlek, Song & Chaudhuri 2017 treat the Renyi epsilon of the budget as a pure epsilon, and charge 4 power c^2 /
     beta0. Both choices charge more than is needed. ``renyi_conversion`` uses that pure epsilon0 implies order
-    epsilon0^2 / 2, and ``tight_range`` that 2 power c^2 / beta0 is enough. The ledger holds the smallest bound that is
-    proved, in either case.
+    epsilon0^2 / 2. ``tight_range`` uses that 2 power c^2 / beta0 is enough. In either case the ledger holds the
+    smallest proven bound.
     """
 
     name = "posterior_sampling_ops"
@@ -38,7 +38,7 @@ class PosteriorSamplingOPS(LogisticPosteriorDraw):
 
     @dataclass(frozen=True)
     class Settings(SamplerSettings):
-        #: pure epsilon = max(epsilon, sqrt(2 epsilon / order)) in place of epsilon (fair variant of this suite).
+        #: pure epsilon = max(epsilon, sqrt(2 epsilon / order)) instead of epsilon (variant of this suite).
         renyi_conversion: bool = False
         #: charge the range of the log-likelihood once, not twice (choice of this suite).
         tight_range: bool = False
@@ -53,17 +53,18 @@ class PosteriorSamplingOPS(LogisticPosteriorDraw):
         return Release(Target(power, precision, radius), event, told)
 
 
-# One-posterior-sample mechanism on logistic regression on inputs scaled to [-1, 1], by a pure epsilon.
+# One-posterior-sample mechanism on logistic regression on inputs scaled to [-1, 1], under pure epsilon.
 
-#: a ball that holds less of the prior makes another prior of it, and the sampler finds next to no draw inside. Added
-#: after a fit on Adult, at the setting that a stand-in had chosen (4e-6 of the prior), found none; no score was seen.
+#: smallest probability of the ball under the prior. Truncation to less changes the prior, and the sampler finds hardly
+#: any draw inside. Added after a fit on Adult found none, at the setting chosen on synthetic surrogate data
+#: (probability 4e-6); no score was seen.
 LEAST_MASS = 1e-3
 
 
 class PosteriorSamplingOPSLogistic(BoundedLogisticDraw):
-    """One sample of a tempered posterior, prior N(0, prior_sd^2 I) truncated to the ball |theta| <= radius.
+    """One sample of a tempered posterior, with the prior N(0, prior_sd^2 I) truncated to the ball |theta| <= radius.
 
-    The sample is pure DP with epsilon = power c radius under add/remove, and twice that for an exchanged record. The
+    The sample is pure DP with epsilon = power c radius under add/remove, and twice that for a replaced record. The
     power is the largest, at most 1, at which the whole ledger keeps (epsilon, delta). The pure epsilon enters by the
     Renyi divergence that it implies. The radius is ``radius_factor`` prior_sd sqrt(D): the root mean square norm of
     theta under the prior, times that factor.
@@ -90,10 +91,10 @@ class PosteriorSamplingOPSLogistic(BoundedLogisticDraw):
             positive("posterior_sampling_ops", self, "radius_factor")
 
     def law(self, model, d: int, settings: Settings, budget: Budget) -> tuple[Target, Event]:
-        """The distribution of one draw from d inputs, and its cost, by public numbers only.
+        """The distribution of one draw from d inputs, and its cost, from public numbers only.
 
-        Raises ValueError for a budget with nothing for the draw, MethodError for a ball that holds less than
-        ``LEAST_MASS`` of the prior (of D and the radius alone).
+        Raises ValueError for a budget with nothing left for the draw. Raises MethodError for a ball with less than
+        ``LEAST_MASS`` of the prior, which depends only on D and the radius.
         """
         from methods.posterior_sampling import _bounded_logistic as draws
 

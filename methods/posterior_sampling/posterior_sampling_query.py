@@ -19,7 +19,7 @@ class PosteriorSamplingQuery(Method):
     """The mean of values phi(x_i) in [0, 1] over n rows, released as rho = sigmoid(theta).
 
     The rows of the task are the values phi(x_i), one column. theta is drawn by algorithm 2 or 3 of the Beta system with
-    S = phi. So rho is a Beta variate. By algorithm 2 its parameters are a + r sum phi and b + r sum [1 - phi]. By
+    S = phi, so rho has a Beta distribution. By algorithm 2 its parameters are a + r sum phi and b + r sum [1 - phi]. By
     algorithm 3 they are a / m + sum phi and b / m + sum [1 - phi]. The guarantee covers values between 0 and 1. The
     released number is the posterior's ``value``.
     """
@@ -48,7 +48,7 @@ class PosteriorSamplingQuery(Method):
         return None
 
     def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """The budget states a Renyi order and epsilon.
+        """Make one draw. The budget states a Renyi order and epsilon.
 
         Raises ValueError for a budget without them, order < 1, epsilon <= 0, a family that is not the Beta system, and
         a value outside [0, 1].

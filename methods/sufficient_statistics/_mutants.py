@@ -1,11 +1,11 @@
-"""One-line patches that break the private methods of this family. See ``privacy.mutants``."""
+"""Mutants of sufficient-statistics methods: one-line patches that break them. See ``privacy.mutants``."""
 
 from __future__ import annotations
 
 from methods._shared.mutants import DECLARED, NO_CLIPPING, PRIVATE_SCALING, UNPAID_BOX, UNPAID_FRAME
 from privacy.mutants import Mutant
 
-# One numerics of AdaSSP, whatever scale its rows come in.
+# AdaSSP has one implementation for all scalings of the rows.
 _ADASSP = Mutant(
     "no clipping",
     r"second_moments\(rows, math\.sqrt\(squared\)",

@@ -1,4 +1,4 @@
-"""Baseline: differentially private linear regression. A private network that does not beat it is of no use."""
+"""Baseline: differentially private linear regression by AdaSSP. A private network should beat it."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class AdaSSP(Method):
     """AdaSSP of Wang 2018 (algorithm 2): ridge regression from one noisy release of the second moments.
 
     The penalty adapts to the noise. Rows are standardised under the same budget, and rows longer than three standard
-    deviations in every column are clipped. The posterior is Gaussian. Its covariance is the Bayesian one plus, to first
-    order, what the noise does to the solution: A^-1 (noise^2 / 2) (1 + |w|^2) A^-1.
+    deviations in every column are clipped. The posterior is Gaussian. Its covariance is the Bayesian one plus the
+    first-order effect of the noise on the solution, A^-1 (noise^2 / 2) (1 + |w|^2) A^-1.
     """
 
     name = "adassp"
@@ -63,7 +63,7 @@ class AdaSSP(Method):
             within("adassp", self, "(0, 1)", "scaling_share")
 
     def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """The budget is (epsilon, delta), or a noise multiplier: then that of the release of the second moments.
+        """Fit one task. The budget is (epsilon, delta), or the noise multiplier of the release of the second moments.
 
         Raises ValueError for a task without rows or a budget that states neither.
         """
@@ -109,7 +109,7 @@ def gaussian(found: adassp.Reading, noise: float, variance: float, scale: Standa
 class AdaSSPLinear(release.OneRelease):
     """AdaSSP of Wang 2018 (algorithm 2) on inputs and target scaled to [-1, 1], as a point estimate.
 
-    Documented ranges of columns cost no budget, and no row exceeds a public norm. The result is a private point
+    Columns with documented ranges are not charged, and no row exceeds a public norm. The result is a private point
     estimate of weights and residual variance, without a posterior.
     """
 
@@ -125,7 +125,10 @@ class AdaSSPLinear(release.OneRelease):
     )  # fmt: skip
 
     def fit_unit(self, task: Task, settings: ClipRule, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Raises ValueError for a budget that states neither (epsilon, delta) nor a noise multiplier."""
+        """Fit rows scaled to [-1, 1].
+
+        Raises ValueError for a budget that states neither (epsilon, delta) nor a noise multiplier.
+        """
         n, multiplier = task.public.n, left_for(budget, adassp.WHAT, self.privacy)
         squared = release.squared_bound(settings, task.public, multiplier)
         moments = adassp.release(np.column_stack([task.x, np.ones(task.n), task.y]), squared, multiplier, budget)

@@ -13,12 +13,12 @@ from privacy.ledger import Relation
 
 
 class BernsteinSheldon2018(Together, Method):
-    """Noise-aware inference for exponential families (Bernstein & Sheldon 2018): noisy statistics, then Gibbs.
+    """Noise-aware inference for exponential families (Bernstein & Sheldon 2018): noisy statistics, then Gibbs sampling.
 
     The statistics are released once with Laplace noise under pure epsilon. The neighbouring relation differs from
     DPVI's: one row is replaced, and the number of rows is public. Every statistic has noise of its own, scaled to its
-    proven sensitivity, and the gamma-exponential's rows are summed over a section that follows from the prior. A method
-    of its own, ``bernstein_sheldon_2018_authors``, shows what the authors' code does.
+    proven sensitivity. For the gamma-exponential, rows are summed over an interval that follows from the prior. A
+    separate method, ``bernstein_sheldon_2018_authors``, runs the authors' code.
     """
 
     name = "bernstein_sheldon_2018"
@@ -31,7 +31,10 @@ class BernsteinSheldon2018(Together, Method):
     Settings = Sweeps
 
     def fit(self, task: Task, settings: Sweeps, budget: Budget, rng: np.random.Generator) -> Fit:
-        """The budget states epsilon. Raises ValueError for a task without rows or a budget without epsilon."""
+        """Fit one task.
+
+        The budget states epsilon. Raises ValueError for a task without rows or a budget without epsilon.
+        """
         from methods.sufficient_statistics._bernstein_sheldon import families
 
         model, n = task.model, task.public.n

@@ -1,4 +1,4 @@
-"""Bernstein & Sheldon 2018 as the authors' code runs it: one number of noise for all counts, not private."""
+"""Bernstein & Sheldon 2018 as the authors' code runs it: one noise value for all counts, not private."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ class BernsteinSheldon2018Authors(Together, Method):
     """Noise-aware inference for exponential families as the authors' code of Bernstein & Sheldon 2018 runs it.
 
     The faults of the code are kept. It draws one Laplace number and adds it to every count of the Dirichlet, so each
-    difference of two counts leaves without noise. The ledger has these differences as a bare release, next to the noisy
-    first count. The sampler takes the counts' noise for independent.
+    difference of two counts is released without noise. The ledger has these differences as a release without noise,
+    next to the noisy first count. The sampler treats the counts' noise as independent.
 
-    The section of the gamma-exponential's sum is cut at the true parameter in the authors' code. A method cannot know
-    that parameter. The nearest that it can know is one over the mean of the rows, and the cut here is there.
+    For the gamma-exponential the authors' code sums the rows over an interval of quantiles at the true parameter. A
+    method cannot know that parameter. Its closest estimate is one over the mean of the rows, and the interval here is
+    computed there.
 
-    A model with one statistic shares nothing, and its epsilon follows from the sensitivity. The code's sensitivity is 1
-    for the Beta-Bernoulli, which is right. For the gamma-exponential it is the width of the section, which is too
+    A model with one statistic shares no noise, and its epsilon follows from the sensitivity. The code's sensitivity is
+    1 for the Beta-Bernoulli, which is right. For the gamma-exponential it is the width of the interval, which is too
     small.
     """
 
@@ -49,7 +50,10 @@ class BernsteinSheldon2018Authors(Together, Method):
     Settings = Sweeps
 
     def fit(self, task: Task, settings: Sweeps, budget: Budget, rng: np.random.Generator) -> Fit:
-        """The budget states epsilon. Raises ValueError for a task without rows or a budget without epsilon."""
+        """Fit one task.
+
+        The budget states epsilon. Raises ValueError for a task without rows or a budget without epsilon.
+        """
         from methods.sufficient_statistics._bernstein_sheldon import families
 
         model = task.model

@@ -17,9 +17,9 @@ from privacy.ledger import Relation
 class BernsteinSheldon2019Authors(Together, Method):
     """Noise-aware linear regression as the authors' code of Bernstein & Sheldon 2019 runs it, with its faults.
 
-    The code takes ranges of the data for sensitivities and hands exact sums to the sampler in place of noisy means of
-    x^4. Half of epsilon is meant for the fourth moments and is spent on nothing, so the moments' noise has scale
-    sensitivity / (epsilon / 2). The ledger has both releases: one without noise, one that nothing bounds.
+    The code uses ranges of the private data as sensitivities. It gives the sampler exact sums instead of noisy means of
+    x^4. Half of epsilon is meant for the fourth moments but is not used, so the moments' noise has scale
+    sensitivity / (epsilon / 2). The ledger has both releases: one without noise, one without a bound.
     """
 
     name = "bernstein_sheldon_2019_authors"
@@ -45,7 +45,10 @@ class BernsteinSheldon2019Authors(Together, Method):
             whole("bernstein_sheldon_2019_authors", self, "sweeps")
 
     def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """The budget states epsilon. Raises ValueError for fewer than 2 rows or a budget without epsilon."""
+        """Fit one task.
+
+        The budget states epsilon. Raises ValueError for fewer than 2 rows or a budget without epsilon.
+        """
         from methods.sufficient_statistics._bernstein_sheldon import regression
 
         if task.n < 2:

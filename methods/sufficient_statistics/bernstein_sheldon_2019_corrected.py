@@ -1,5 +1,4 @@
-"""Bernstein & Sheldon 2019 (Gibbs-SS-Noisy), corrected: tight sensitivity, each moment once, public distribution of
-x."""
+"""Bernstein & Sheldon 2019 (Gibbs-SS-Noisy), corrected: tight sensitivity, distinct moments, public inputs prior."""
 
 from __future__ import annotations
 
@@ -56,7 +55,10 @@ class BernsteinSheldon2019Corrected(Together, Method):
             positive("bernstein_sheldon_2019_corrected", self, "input_bound", "target_bound")
 
     def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """The budget states epsilon. Raises ValueError for a task without rows or a budget without epsilon."""
+        """Fit one task.
+
+        The budget states epsilon. Raises ValueError for a task without rows or a budget without epsilon.
+        """
         from methods.sufficient_statistics._bernstein_sheldon import regression
 
         s = settings
@@ -85,9 +87,9 @@ class BernsteinSheldon2019CorrectedLinear(InFrame):
     """Noise-aware linear regression from Laplace-noised second moments of rows scaled to [-1, 1].
 
     The published guarantee is pure epsilon for one row replaced. Here one row is added or removed, and n is public.
-    Each of the k moments then moves by at most 1. The k Laplace releases share what the scaling has left of (epsilon,
-    delta), and the accountant composes them. No distribution of the inputs is assumed: X'X is drawn given its noisy
-    value.
+    Each of the k moments then moves by at most 1. The k Laplace releases share the (epsilon, delta) that remains after
+    the scaling, and the accountant composes them. No distribution of the inputs is assumed: X'X is drawn given its
+    noisy value.
     """
 
     name = "bernstein_sheldon_2019_corrected"
@@ -100,7 +102,7 @@ class BernsteinSheldon2019CorrectedLinear(InFrame):
     privacy = Relation.ADD_REMOVE
     counterparts = (Counterpart("exact_posterior", 0.05, "Monte Carlo error of the sampler's draws; .002 seen"),)
     leaks = ()
-    #: the length of the sampler and the frame's part are all that there is to set; longer is closer to the model.
+    #: only the length of the sampler and the share of the scaling can be set; longer runs are closer to the model.
     grid: ClassVar[tuple[dict, ...]] = (
         {},
         {"grams": 30},
@@ -115,7 +117,7 @@ class BernsteinSheldon2019CorrectedLinear(InFrame):
         """Lengths of the sampler: choices of this suite, for time."""
 
         grams: int = 100  # draws of X'X, each with a chain of its own
-        burn_in_sweeps: int = 15  # sweeps thrown away after each of them
+        burn_in_sweeps: int = 15  # sweeps discarded after each of them
         sweeps: int = 10  # sweeps kept after that
 
         def __post_init__(self) -> None:
@@ -123,7 +125,10 @@ class BernsteinSheldon2019CorrectedLinear(InFrame):
             whole("bernstein_sheldon_2019_corrected", self, "grams", "sweeps")
 
     def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """The budget states epsilon and delta, or a noise multiplier. Raises Diverged for a draw that is not finite."""
+        """Fit rows scaled to [-1, 1].
+
+        The budget states epsilon and delta, or a noise multiplier. Raises Diverged for a draw that is not finite.
+        """
         from methods.sufficient_statistics._bernstein_sheldon import box as engine
 
         value = engine.moments(task.x, task.y)

@@ -1,4 +1,4 @@
-"""Baseline: BoostedAdaSSP, linear regression by rounds on clipped residuals with one private second-moment matrix."""
+"""Baseline: BoostedAdaSSP, linear regression in rounds on clipped residuals with one private second-moment matrix."""
 
 from __future__ import annotations
 
@@ -20,27 +20,31 @@ from privacy.budget import Budget
 _RESIDUALS = "sum of the rows, each times its clipped residual"
 _SQUARES = "sum of the squares of the clipped residuals"
 _PROOF = "methods.sufficient_statistics.boosted_adassp"
-#: part of mu squared for the residuals' sum of squares, which the source does not release: one number of the size of n
-#: needs little (choice of this suite).
+#: share of mu squared for the residuals' sum of squares, which the source does not release. It is one number of the
+#: size of n and needs little (choice of this suite).
 VARIANCE_SHARE = 0.02
 
 
 class BoostedAdaSSP(release.InKnownBox):
-    """Gradient boosting with AdaSSP for the learner (Tang, Aydore, Kearns, Rho, Roth, Wang, Wang & Wu 2023).
+    """Gradient boosting with AdaSSP as the learner (Tang, Aydore, Kearns, Rho, Roth, Wang, Wang & Wu 2023).
 
-    Rows u = [x, 1] of scaled inputs are clipped to norm R, their targets with them. Their second moments are released
-    once, as G. Each of T rounds releases the sum of u times its residual y - u . w, clipped to tau. It adds (G +
-    penalty I)^-1 times the release to w. A residual that is clipped in one round is worked off in later ones, so tau
-    may be smaller than the targets. All releases are full-batch Gaussian under add/remove and compose exactly. G and
-    the rounds share what is left of mu squared evenly, and so do the T rounds among themselves.
+    Rows u = [x, 1] of scaled inputs are clipped to norm R, and their targets are scaled with them. Their second moments
+    are released once, as G. Each of T rounds releases the sum of u times its residual y - u . w, clipped to tau. It
+    adds (G + penalty I)^-1 times the release to w. A residual that is clipped in one round is reduced further in later
+    ones, so tau may be smaller than the targets. All releases are full-batch Gaussian under add/remove and compose
+    exactly. G and the rounds share the remaining mu squared evenly, and so do the T rounds among themselves.
 
-    The body of the paper was not at hand, so the comparison is with the authors' code
-    (github.com/shuaitang/BoostedAdaSSP). It gives a third of mu squared to the smallest eigenvalue of the second
-    moments. Here that eigenvalue is read from G, which costs nothing. Its x_bound, y_bound = 1 are stated for columns
-    in any unit. Here R follows from what is public of the scaled inputs, and tau = 1 is half the width of the target's
-    range. It clips the inputs that it predicts for, and here the result is a plain line. It scales a row without its
-    target. Here both are scaled, so the row keeps its equation. Its columns are not centred and get no intercept, and
-    here rows are [x, 1]. The residual variance is a release of its own, which the source does not have.
+    The body of the paper was not available, so the comparison is with the authors' code
+    (github.com/shuaitang/BoostedAdaSSP). There are six differences.
+
+    - It gives a third of mu squared to the smallest eigenvalue of the second moments. Here that eigenvalue is computed
+      from G, at no cost.
+    - Its x_bound, y_bound = 1 are stated for columns in any unit. Here R follows from the public knowledge of the
+      scaled inputs, and tau = 1 is half the width of the target's range.
+    - It clips the inputs that it predicts for. Here the result is a linear function.
+    - It scales a row without its target. Here both are scaled, so the row keeps its equation.
+    - Its columns are not centred and have no intercept. Here rows are [x, 1].
+    - The residual variance is a release of its own, which the source does not have.
     """
 
     name = "boosted_adassp"
@@ -60,7 +64,7 @@ class BoostedAdaSSP(release.InKnownBox):
     class Settings:
         rounds: int = 100  #: T (default of the authors' code)
         residual_clip: float = 1.0  #: tau, units of the target scaled to [-1, 1] (authors' code: y_bound = 1)
-        #: R^2 is this much above the expected squared norm of scaled [x, 1] (as in ``whitened_ssp``)
+        #: relative excess of R^2 over the expected squared norm of scaled [x, 1] (as in ``whitened_ssp``)
         margin: float = 0.1
 
         def __post_init__(self) -> None:
@@ -68,8 +72,11 @@ class BoostedAdaSSP(release.InKnownBox):
             positive("boosted_adassp", self, "residual_clip", "margin")
 
     def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Raises ValueError for a budget that states neither (epsilon, delta) nor a noise multiplier, Diverged where
-        the released numbers leave the finite range."""
+        """Fit rows scaled to [-1, 1].
+
+        Raises ValueError for a budget that states neither (epsilon, delta) nor a noise multiplier. Raises Diverged if
+        the released numbers leave the finite range.
+        """
         n, whole = task.public.n, left_for(budget, adassp.WHAT, self.privacy)
         squared = (1.0 + settings.margin) * (1.0 + sum(release.expected_squares(task.public, target=False)))
         norm, least = math.sqrt(squared), task.model.precision
@@ -102,13 +109,14 @@ class Rows(NamedTuple):
 
 def part(whole: float, share: float) -> float:
     """The noise multiplier of releases with this share of the mu^2 of one release of noise multiplier ``whole``."""
-    return whole / math.sqrt(share) * (1.0 + 1e-9)  # so that rounding does not overspend
+    return whole / math.sqrt(share) * (1.0 + 1e-9)  # rounding must not exceed the budget
 
 
 def shortened(u: np.ndarray, y: np.ndarray, norm: float) -> Rows:
-    """Rows u (n, p) and targets (n,) times min(1, norm / |u|): |u| <= ``norm``. A row that is not finite becomes 0.
+    """Rows u (n, p) and targets (n,) times min(1, norm / |u|), so that |u| <= ``norm``.
 
-    A row depends on itself alone. u is changed in place, so that of many rows no further copy is made.
+    A row that is not finite becomes 0. The result for a row depends on that row alone. u is changed in place, to avoid
+    a further copy of many rows.
     """
     good = np.isfinite(u).all(axis=1) & np.isfinite(y)
     u[~good], y = 0.0, np.where(good, y, 0.0)
@@ -118,19 +126,19 @@ def shortened(u: np.ndarray, y: np.ndarray, norm: float) -> Rows:
 
 
 def residuals(rows: Rows, weights: np.ndarray, clip: float) -> np.ndarray:
-    """The residuals of the shortened rows, each cut to [-clip, clip]; (n,).
+    """The residuals of the clipped rows, each clipped to [-clip, clip], (n,).
 
     Sensitivity under add/remove of the sum of their squares: clip^2. Proof: ``weights`` are a function of earlier
-    releases; a row adds the square of its own residual, which is at most clip^2.
+    releases. A row adds the square of its own residual, which is at most clip^2.
     """
     return np.clip(rows.target - rows.inputs @ weights, -clip, clip)
 
 
 def residual_sum(rows: Rows, weights: np.ndarray, clip: float) -> np.ndarray:
-    """Sum over the rows of u times its residual cut to [-clip, clip]; (p,).
+    """Sum over the rows of u times its residual clipped to [-clip, clip], (p,).
 
     L2 sensitivity under add/remove: norm x clip, with ``norm`` that of :func:`shortened`. Proof: ``weights`` are a
-    function of earlier releases; a row adds u r with |u| <= norm and |r| <= clip.
+    function of earlier releases. A row adds u r with |u| <= norm and |r| <= clip.
     """
     return rows.inputs.T @ residuals(rows, weights, clip)
 
@@ -146,8 +154,9 @@ def boosted(
 ) -> tuple[np.ndarray, float]:
     """Weights (p,) after all rounds and the penalty, from released moments (p, p) of ``rows.inputs``.
 
-    ``norm``: of :func:`shortened`; ``noise_multiplier``: of one release that would cost what the rounds do;
-    ``least``: least penalty.
+    norm : of :func:`shortened`.
+    noise_multiplier : of one release that would cost as much as the rounds together.
+    least : smallest penalty.
     """
     p, gram = len(moments.gram), moments.gram
     penalty = max(least, moments.noise * math.sqrt(2.0 * p) - float(np.linalg.eigvalsh(gram)[0]))

@@ -1,4 +1,4 @@
-"""Baseline of posterior sampling: Gaussian noise on the sufficient statistics, then a draw from that posterior."""
+"""Baseline of posterior sampling: Gaussian noise on the sufficient statistics, then a draw from their posterior."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from privacy.ledger import Relation
 
 
 class SufficientStatisticsPerturbation(Method):
-    """The Gaussian mechanism on the sum of the sufficient statistics S(x_i), with noise of deviation sigma.
+    """The Gaussian mechanism on the sum of the sufficient statistics S(x_i), with noise of standard deviation sigma.
 
-    One posterior sample is drawn given the noisy sum, which is first projected on what n statistics can add up to. Both
-    are post-processing of the noisy sum. sigma = Delta sqrt[order / (2 epsilon)] for a Renyi budget. Geumlek, Song &
-    Chaudhuri 2017 compare with this method. Foulds et al. 2016, whom they follow, add Laplace noise.
+    One posterior sample is drawn given the noisy sum, which is first projected on the possible sums of n statistics.
+    Both are post-processing of the noisy sum. For a Renyi budget sigma = Delta sqrt[order / (2 epsilon)]. Geumlek, Song
+    & Chaudhuri 2017 compare with this method. Foulds et al. 2016, whom they follow, add Laplace noise.
     """
 
     name = "sufficient_statistics_perturbation"
@@ -40,9 +40,11 @@ class SufficientStatisticsPerturbation(Method):
     )
 
     def fit(self, task: Task, settings: Method.Settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """The budget is (order, epsilon), else (epsilon, delta), else a noise multiplier.
+        """Release the noisy sum and make one draw.
 
-        Raises ValueError for a budget that states none of them, and for rows that do not fit
+        The budget is (order, epsilon), else (epsilon, delta), else a noise multiplier.
+
+        Raises ValueError for a budget that states none of them, and for invalid rows
         (``models.exponential_family.statistic_of``).
         """
         law, n = task.model.law, task.public.n
@@ -79,22 +81,25 @@ def statistic_sum(task: Task) -> np.ndarray:
     """sum_i S(x_i) over the training rows, (k,).
 
     L2 sensitivity under replacement of one row: the family's diameter Delta. Proof: a replacement changes the sum by
-    S(x') - S(x), and Delta is the largest norm of such a difference: 1 for a trial; for d >= 3 categories sqrt(2), two
-    indicators among the first d - 1 that differ; 2 clip for numbers clipped to [-clip, clip].
+    S(x') - S(x), and Delta is the largest norm of such a difference. It is
+
+    - 1 for a trial;
+    - sqrt(2) for d >= 3 categories: two indicators among the first d - 1 that differ;
+    - 2 clip for numbers clipped to [-clip, clip].
     """
     return statistic_of(task).sum(axis=0)
 
 
-# For linear regression on inputs scaled to [-1, 1]; it is what the corrected DP-SEP comes to there.
+# For linear regression on inputs scaled to [-1, 1], where it is equivalent to the corrected DP-SEP.
 
 _SITE_SUM = "sum of the clipped sites of all rows"
 
 
 @dataclass(frozen=True)
 class SiteClip(ClipRule):
-    """Rows are clipped less than AdaSSP's: the number of rows is next to the clipped moments as it is, not clipped.
+    """The clipping rule for site sums. Rows are clipped less than in AdaSSP, because the number of rows is not clipped.
 
-    Constants chosen on synthetic rows (4 to 16 columns, 500 to 40,000 rows), on no data set of the suite;
+    The constants were chosen on synthetic rows (4 to 16 columns, 500 to 40,000 rows), on no data set of the suite.
     ``noise_part`` is over n alone.
     """
 
@@ -102,16 +107,16 @@ class SiteClip(ClipRule):
 
 
 class SufficientStatisticsPerturbationLinear(release.OneRelease):
-    """One Gaussian release of the sum of all clipped sites, taken as the posterior.
+    """One Gaussian release of the sum of all clipped sites, used as the posterior without correction.
 
     On a conjugate model it is equivalent to the corrected DP-SEP. That method releases noisy sums of clipped sites K
-    times, each from the current cavity. A row's likelihood is here a member of the conjugate family: its site is T(z)
-    whatever the cavity, so all K sums are one and the same number. A mean of K noisy copies is one copy with the same
-    noise at the same cost: one full-batch release. The number of rows is public and left out.
+    times, each from the current cavity. Here a row's likelihood is a member of the conjugate family: its site is T(z)
+    whatever the cavity, so all K sums are the same. A mean of K noisy copies is one copy with the same noise at the
+    same cost: one full-batch release. The number of rows is public and left out.
 
-    A release that is not a possible matrix of moments is lifted by a ridge at the level of the noise. The rest of the
-    noise is not part of the posterior, which is too narrow for it. It is naive in this sense, as the published method
-    is.
+    A release that is not a possible matrix of moments is corrected by a ridge at the level of the noise. The rest of
+    the noise is not part of the posterior, which is therefore too narrow. It is naive in this sense, as the published
+    method is.
     """
 
     name = "sufficient_statistics_perturbation"
@@ -122,7 +127,10 @@ class SufficientStatisticsPerturbationLinear(release.OneRelease):
     counterparts = (Counterpart("exact_posterior", 0.02, "the noise that is left; .0006 seen"),)
 
     def fit_unit(self, task: Task, settings: SiteClip, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Raises ValueError for a budget that states neither (epsilon, delta) nor a noise multiplier."""
+        """Fit rows scaled to [-1, 1].
+
+        Raises ValueError for a budget that states neither (epsilon, delta) nor a noise multiplier.
+        """
         n, d = task.public.n, task.x.shape[1]
         multiplier = left_for(budget, _SITE_SUM, self.privacy)
         squared = release.squared_bound(settings, task.public, multiplier, unit=1.0)

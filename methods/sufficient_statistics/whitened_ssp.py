@@ -1,4 +1,4 @@
-"""Sufficient-statistics perturbation in coordinates that are whitened privately, round by round."""
+"""Sufficient-statistics perturbation (SSP) in coordinates that are privately whitened over several rounds."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from models.linear_regression_unknown_noise import LinearRegressionUnknownNoise,
 from models.task import Task
 from privacy.budget import Budget
 
-#: squared norm, over that of a whitened row in the mean, beyond which a row is clipped whatever the budget: further
-#: out, the bound would cost more noise than a row that long is worth.
+#: largest squared clipping norm, over the mean squared norm of a whitened row, whatever the budget. A larger bound
+#: would add more noise than the few longer rows are worth.
 MOST = 20.0
 NAVAL = Leak(
     LeakKind.TUNED,
@@ -29,8 +29,10 @@ NAVAL = Leak(
 
 
 class Whitened(NamedTuple):
-    """``transform`` (p, p), lower triangular: z = transform [x, 1, y]; ``moments``: noisy sum of z z' over rows clipped
-    at squared norm ``squared``."""
+    """The last release, in whitened coordinates z = transform [x, 1, y], with ``transform`` (p, p) lower triangular.
+
+    ``moments`` is the noisy sum of z z' over rows clipped at squared norm ``squared``.
+    """
 
     transform: np.ndarray
     moments: adassp.Moments
@@ -38,26 +40,30 @@ class Whitened(NamedTuple):
 
 
 class WhitenedSSP(release.InKnownBox):
-    """Second moments of [x, 1, y] released in rounds, each in the coordinates that the rounds before have whitened.
+    """Second moments of [x, 1, y] released in rounds, each in coordinates whitened by the earlier rounds.
 
-    One release of second moments has noise of one size in every direction. So a direction in which the inputs hardly
-    vary drowns, however well it predicts: nearly collinear columns are lost. Here round t clips and releases z = B_t
-    [x, 1, y]. The eigenvalues of the noisy moments are lifted to the level of the noise. Their Cholesky factor then
-    gives the B_{t+1} under which they would be white. In every round a direction below the noise gains the factor by
-    which it lies above the noise's level afterwards. This is recursive private preconditioning (CoinPress, Biswas,
-    Dong, Kamath & Ullman 2020, section 3, for a covariance). The last coordinate of z is the target's residual given
-    the inputs, so the residual is clipped, not the target. The last release, with ``last`` of what is left of mu
-    squared, is used as AdaSSP uses its moments.
+    One release of second moments has noise of the same size in every direction. A direction in which the inputs hardly
+    vary is then lost in the noise, however well it predicts. Nearly collinear columns are an example. Here round t
+    clips and releases z = B_t [x, 1, y]. Eigenvalues of the noisy moments below the level of the noise are raised to
+    it. The Cholesky factor of the result gives the B_{t+1} under which the moments would be the identity. In every
+    round the variance of a direction below the noise level is divided by that level, so it grows relative to the noise.
+    This is recursive private preconditioning (CoinPress, Biswas, Dong, Kamath & Ullman 2020, section 3, for a
+    covariance).
+
+    The last coordinate of z is the target's residual given the inputs, so the residual is clipped, not the target. The
+    last release gets the share ``last`` of the remaining mu squared, and is used as AdaSSP uses its moments.
 
     The sensitivity of every release under add/remove is the squared norm at which z is clipped. B_t is a function of
     released and public numbers, fixed before the rows are clipped. All releases are Gaussian and full batch; they
     compose exactly.
 
     The posterior is normal-inverse-gamma. Its covariance of the weights is a sum of two parts. One is the Bayesian
-    covariance, from the noisy moments taken as they are. The other is what the noise of the last release does to the
-    solution, to first order. It is A^-1 C A^-1 with C = noise^2 / 2 [(1 + |w|^2) I + w w'], in whitened coordinates.
-    The residual's variance is put right for the clipping, which cuts the rows with long residuals, as if rows were
-    normal.
+    covariance, from the noisy moments without a correction. The other is the first-order effect of the last release's
+    noise on the solution. In whitened coordinates it is
+
+        A^-1 C A^-1,   C = noise^2 / 2 [(1 + |w|^2) I + w w'].
+
+    Clipping shrinks rows with large residuals. The residual's variance is corrected for this as if rows were normal.
     """
 
     name = "whitened_ssp"
@@ -72,18 +78,20 @@ class WhitenedSSP(release.InKnownBox):
 
     @dataclass(frozen=True)
     class Settings:
-        """Chosen on synthetic rows at epsilon = .1, 1 and 8, on no data set of the suite: 8, 11 and 16 columns, 1,500
-        to 12,000 rows, condition numbers of the inputs' covariance of 1, 10^2 and 10^4, normal, uniform and
-        heavy-tailed rows; among 3 to 7 rounds, margins .1 to .5, lifts .3 to .8, last shares .4 and .6, noise parts .1
-        to 1. The smallest of the margins, lifts and last shares tried are the best: smaller ones may be better.
-        Compared with their neighbours on further synthetic rows, at .1 fewer rounds and a smaller lift lose less, and
-        at 1 and 8 a longer clip does."""
+        """Values chosen on synthetic rows at epsilon = .1, 1 and 8, on no data set of the suite.
 
-        rounds: int = 5  #: releases that whiten, before the one that is read
-        last: float = 0.4  #: part of mu squared of the release that is read; the others share the rest evenly
-        margin: float = 0.1  #: a row is clipped at squared norm (1 + margin) p, where a whitened one has p in the mean
-        lift: float = 0.3  #: eigenvalues are lifted to this part of the norm of the noise
-        #: rows are clipped less where the noise's standard deviation stays below this part of sqrt(n), the sampling's
+        The rows had 8, 11 and 16 columns, 1,500 to 12,000 rows, condition numbers of the inputs' covariance of 1, 10^2
+        and 10^4, and normal, uniform and heavy-tailed distributions. Tried were 3 to 7 rounds, margins .1 to .5, lifts
+        .3 to .8, last shares .4 and .6, and noise parts .1 to 1. The smallest of the margins, lifts and last shares
+        tried are the best: smaller ones may be better. On further synthetic rows, fewer rounds and a smaller lift lose
+        less at epsilon = .1, and a larger clipping norm loses less at 1 and 8.
+        """
+
+        rounds: int = 5  #: releases that whiten, before the last one, from which the posterior is computed
+        last: float = 0.4  #: share of mu squared of the last release; the others share the rest evenly
+        margin: float = 0.1  #: clipping at squared norm (1 + margin) p; a whitened row has p in the mean
+        lift: float = 0.3  #: eigenvalues are raised to this share of the norm of the noise
+        #: the clipping norm grows while the noise's standard deviation is below this share of sqrt(n), the sampling's
         noise_part: float = 0.3
 
         def __post_init__(self) -> None:
@@ -92,7 +100,7 @@ class WhitenedSSP(release.InKnownBox):
             positive("whitened_ssp", self, "margin", "lift", "noise_part")
 
     def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Raises ValueError for a budget that states neither (epsilon, delta) nor a noise multiplier."""
+        """Fit on scaled rows. Raises ValueError if the budget has no (epsilon, delta) and no noise multiplier."""
         whole = left_for(budget, adassp.WHAT, self.privacy)
         squares = release.expected_squares(task.public)
         start = np.diag(1.0 / np.sqrt([*squares[:-1], 1.0, squares[-1]]))
@@ -105,9 +113,10 @@ class WhitenedSSP(release.InKnownBox):
 def whitened(
     rows: np.ndarray, start: np.ndarray, n: int, settings: WhitenedSSP.Settings, whole: float, budget: Budget
 ) -> Whitened:
-    """The last of ``rounds`` + 1 releases, which together cost what one of noise multiplier ``whole`` would.
+    """The last of ``rounds`` + 1 releases, which together cost as much as one of noise multiplier ``whole``.
 
-    rows: (n, p), [x, 1, y]; start: (p, p), from public numbers, under which a row has squared norm p in the mean.
+    ``rows`` (n, p) are [x, 1, y]. ``start`` (p, p) follows from public numbers, and gives a row a mean squared norm of
+    p.
     """
     p, transform = rows.shape[1], start
     squared, multiplier = clip(p, n, settings, (1.0 - settings.last) / settings.rounds, whole)
@@ -123,23 +132,27 @@ def whitened(
 
 def clip(p: int, n: int, settings: WhitenedSSP.Settings, share: float, whole: float) -> tuple[float, float]:
     """The squared norm at which rows are clipped, and the noise multiplier, for a release with this share of mu^2."""
-    multiplier = whole / math.sqrt(share) * (1.0 + 1e-9)  # so that rounding does not overspend
+    multiplier = whole / math.sqrt(share) * (1.0 + 1e-9)  # rounding must not exceed the budget
     allowed = min(MOST * p, settings.noise_part * math.sqrt(n) / multiplier)
     return max((1.0 + settings.margin) * p, allowed), multiplier
 
 
 def norm_of_noise(moments: adassp.Moments) -> float:
-    """Expected spectral norm of the noise of symmetric second moments (edge of the semicircle law)."""
+    """Expected spectral norm of the noise of symmetric second moments (edge of the semicircle distribution)."""
     return moments.noise * math.sqrt(2.0 * len(moments.gram))
 
 
 def posterior(
     model: LinearRegressionUnknownNoise, found: Whitened, n: int
 ) -> tuple[NormalInverseGamma, dict[str, float]]:
-    """Posterior of the weights of [x, 1], scaled units, and its diagnostics, from the last release.
+    """Posterior of the weights of [x, 1], in scaled units, and its diagnostics, from the last release.
 
-    With z_u = B_u u for u = [x, 1] and z_y = b_y y + b_u u, a solution w in whitened coordinates predicts z_y = w z_u,
-    that is y = (B_u' w - b_u) u / b_y. It is the exact posterior if there is no noise and no clipping.
+    Let u = [x, 1], z_u = B_u u and z_y = b_y y + b_u u. A solution w in whitened coordinates predicts z_y = w z_u, that
+    is
+
+        y = (B_u' w - b_u) u / b_y.
+
+    It is the exact posterior if there is no noise and no clipping.
     """
     read = adassp.read(found.moments, 0.0)
     inner, along, scale = found.transform[:-1, :-1], found.transform[-1, :-1], found.transform[-1, -1]
@@ -147,7 +160,7 @@ def posterior(
     residual = read.residual / kept(len(found.transform), found.squared)
     inverse, w = np.linalg.inv(read.matrix), read.weights
     noise = 0.5 * found.moments.noise**2 * (read.reach * np.eye(len(w)) + np.outer(w, w))
-    # covariance over the residual's variance, of w: Bayesian, and what the noise adds
+    # covariance of w over the residual's variance: the Bayesian part, and the effect of the noise
     covariance = inverse + inverse @ noise @ inverse * (n / residual)
     likelihood = np.linalg.solve(inner, np.linalg.solve(inner, np.linalg.inv(covariance)).T)
     precision = likelihood + model.precision * np.eye(len(w))
@@ -159,10 +172,13 @@ def posterior(
 
 
 def kept(p: int, squared: float) -> float:
-    """The part of a coordinate's mean square that remains after clipping at squared norm ``squared``.
+    """The share of a coordinate's mean square that remains after clipping at squared norm ``squared``.
 
-    For rows with p - 1 independent standard normal coordinates and a one, it is E[min(1, squared / (1 + s)) s] /
-    (p - 1) with s chi-square of p - 1 degrees of freedom, whose size-biased distribution is chi-square with two more.
+    For rows with p - 1 independent standard normal coordinates and a one, it is
+
+        E[min(1, squared / (1 + s)) s] / (p - 1)
+
+    with s chi-square of p - 1 degrees of freedom. Its size-biased distribution is chi-square with two more.
     """
     k, edge = p - 1, max(squared - 1.0, 0.0)
     from scipy.stats import chi2  # slow to import

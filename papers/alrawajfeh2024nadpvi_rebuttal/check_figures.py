@@ -1,5 +1,4 @@
-"""Figures of the effects on NA-DPVI's coverage error: priors of the noise-aware model, reference points, posterior
-widths.
+"""Figures of the effects of priors, reference points and posterior widths on NA-DPVI's coverage error.
 
 They are drawn from the tables of ``checks``.
 """

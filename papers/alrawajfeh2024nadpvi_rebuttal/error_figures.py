@@ -35,9 +35,7 @@ def errors(
     panels: Sequence[tuple[str, str, str]],
     number: str,
 ) -> Figure | None:
-    """Tables 1 and 2 as dots: each method with its bootstrap interval, the published number, and a calibrated
-    posterior.
-    """
+    """Tables 1 and 2 as dots: methods with bootstrap intervals, published numbers, and a calibrated posterior."""
     printed = published(verdicts)
     most, names, shown = cells["planned"].max(), {}, []
     for title, dataset, epsilon in panels:

@@ -61,9 +61,7 @@ def error_axis(ax: Any) -> None:
 
 
 def same_x(axes: Sequence[Any]) -> None:
-    """One x axis for all panels, chosen from dots and calibrated posteriors. An interval that reaches 0 is cut at the
-    left.
-    """
+    """One x axis for all panels, chosen from dots and calibrated posteriors. Intervals that reach 0 are cut."""
     lines = [line.get_xdata() for ax in axes for line in ax.lines]
     points = np.concatenate([x for x in lines if len(x) == 1 or x[0] == x[1] != 0])
     for ax in axes:

@@ -32,7 +32,7 @@ CALIBRATION = {
     "calibration_rmse_program": ("the same, as programmed", 4),
     **{m: (METRICS[m].heading, 4) for m in ("test_error", "test_log_likelihood")},
 }
-#: metric of the check against NUTS -> (words, which of several splits is the worst, decimals).
+#: metric of the check against NUTS -> (words, function that selects the worst split, decimals).
 CHECK = {
     "rhat_max": ("largest R-hat", np.max, 4),
     "ess_min": ("smallest ESS (draws)", np.min, 0),
@@ -124,9 +124,7 @@ def rank(method: str, setting: str) -> tuple:
 def coverage_table(
     scores: pd.DataFrame, name: str, scale: str, title: str, datasets: Sequence[str], model: dict[str, Any]
 ) -> tuple[Table, pd.DataFrame] | None:
-    """One block per data set, one row per cell: coverage error with its interval, a calibrated posterior's, and
-    guarantee.
-    """
+    """Coverage errors with intervals, a calibrated posterior's error, and guarantees, by data set and cell."""
     long = coverage_frame(scores, datasets)
     if long["rmse"].isna().all():
         return None

@@ -245,9 +245,7 @@ def together(theta, x, y, s, b, unit, prior, root, rng):  # pragma: no cover (co
 
 @njit(cache=True, error_model="numpy")
 def interwoven(theta, x, y, s, b, unit, prior, root, sweeps, thin, rng):  # pragma: no cover (compiled)
-    """Draws (sweeps // thin, 5), one after each ``thin`` sweeps. theta and the rows keep the state at the chain's
-    end.
-    """
+    """Draws (sweeps // thin, 5), one per ``thin`` sweeps. theta and the rows keep the chain's last state."""
     out, taken = np.empty((sweeps // thin, 5)), 0
     for i in range(sweeps):
         off = s - sums_of(x, y, unit)

@@ -39,10 +39,7 @@ def mean_error(draws: np.ndarray) -> float:
 
 
 def coda_ess(x: np.ndarray) -> float:
-    """Effective sample size of ``x`` (n,) as in R's coda::effectiveSize.
-
-    It is n var(x) / spectral density at 0 of an autoregression chosen by AIC.
-    """
+    """Effective sample size of ``x`` (n,): n var(x) / spectral density at 0, as in R's coda::effectiveSize."""
     n = len(x)
     if not x.std() > 0:
         return 0.0

@@ -49,10 +49,7 @@ LOOK = 8
 
 @njit(cache=True, error_model="numpy")
 def log_tilted(mean, sd, c1, c2):  # pragma: no cover (compiled)
-    """log E exp(c1 u + c2 u^2) for u = x / 5 clipped to [-1, 1] and x ~ N(mean, sd^2).
-
-    It is returned as infinite if it is not needed.
-    """
+    """log E exp(c1 u + c2 u^2), u = x / 5 clipped to [-1, 1], x ~ N(mean, sd^2); infinite if not needed."""
     precision = 1.0 / sd**2 - 2.0 * c2 / BOUND**2
     if precision <= 0.0 or abs(mean) > 5.0 * BOUND:
         return math.inf
@@ -97,9 +94,7 @@ def screen(theta, n, s, b, c, rng):  # pragma: no cover (compiled)
 
 @njit(cache=True, error_model="numpy")
 def _still(sums, s, left, c):  # pragma: no cover (compiled)
-    """The smallest possible |d|_1 + c . d with ``left`` rows to come, for d = final sums of y, xy, yy, x, xx minus
-    s.
-    """
+    """The smallest possible |d|_1 + c . d with ``left`` rows to come, for d = final sums minus s."""
     total = 0.0
     for k in range(5):
         gap = sums[k] - s[k]

@@ -53,10 +53,7 @@ def ledger_of(dataset: str, epsilon: float) -> Ledger:
 
 
 def sums(x: np.ndarray, y: np.ndarray | None = None, unit: float = BOUND) -> np.ndarray:
-    """The sums before noise, over rows clipped to [-5, 5] and divided by ``unit``.
-
-    They are those of y, xy, yy, x and xx, or of x and xx without ``y``.
-    """
+    """Sums of y, xy, yy, x, xx (or of x, xx without ``y``) over rows clipped to [-5, 5] and divided by ``unit``."""
     u = np.clip(x, -BOUND, BOUND) / unit
     if y is None:
         return np.array([u.sum(), u @ u])

@@ -33,7 +33,7 @@ from papers.chen2025dppf.published import CHAINS, FIXED, POOLED, SOURCE, TRUTH, 
 from privacy.accountants import epsilon_of
 from workflow import program
 
-#: keys of ``program.yaml``
+#: the settings in ``program.yaml``.
 config = partial(program.config, Path(__file__).parent)
 #: delta at which the accountants compute the epsilon of a pure guarantee.
 DELTA = 1e-9
@@ -48,7 +48,7 @@ DRAWS = 100
 SCREENED = 400, 200
 #: numbers of particles over which a mean is pooled.
 POOLED_PARTICLES = (100, 200, 400)
-#: metric -> the number of one run of a chain.
+#: metrics that are a mean over one run of a chain.
 EXACT = tuple(f"{name}_mean" for name in NAMES)
 
 
@@ -124,10 +124,7 @@ def prior_of_chain(setting: str) -> str:
 
 
 def release_of_run(setting: str, k: int, reading: str) -> tuple[np.ndarray, int, float]:
-    """Sums, number of rows and noise scale on which run k = 0, 1, .. of DP-DA-MCMC conditions.
-
-    The reading ``authors`` adds noise a second time.
-    """
+    """Sums, number of rows and noise scale of run k = 0, 1, .. of DP-DA-MCMC. ``authors``: noised a second time."""
     told = fields(setting)
     epsilon, n = float(told["epsilon"]), int(told["n"])
     b = releases.scale_of("chen_lr", epsilon)
@@ -136,11 +133,7 @@ def release_of_run(setting: str, k: int, reading: str) -> tuple[np.ndarray, int,
 
 
 def exact_runs(setting: str, count: int) -> dict[str, np.ndarray]:
-    """Parameter -> (count, 3): exact posterior mean given run k's release, its standard deviation, and the mean's
-    error.
-
-    The error is the Monte Carlo standard error.
-    """
+    """Parameter -> (count, 3): mean and sd of the exact posterior of run k, and Monte Carlo error of the mean."""
     length = chains.Length(1, config()["paired_burn_in"], config()["paired_sweeps"], 1)
     out = np.empty((5, count, 3))
     for k in range(count):

@@ -29,7 +29,7 @@ MODEL = {
     "conjugate": "mu ~ N(0, 1), phi ~ Gamma(1, rate 1/2), tau ~ Gamma(1, rate 1), beta | tau ~ N(0, I / tau)",
     "heavy": "mu ~ t_2, phi ~ |t_2|, tau ~ Weibull(shape 2, scale 1.25), beta ~ bivariate t_2",
 }
-#: quantiles of the summary.
+#: note in the summary.
 NOTE = (
     "beta has no posterior variance under either prior, and mu and phi have none under the heavy one: read quantiles "
     "of them, not mean, sd and mcse"

@@ -66,17 +66,16 @@ class Exact:
         self._rows = {tuple(r[k] for k in keys): r for r in own.to_dict("records")}
 
     def of(self, setting: str, parameter: str, seed: int | None = None) -> dict[str, float]:
-        """The exact posterior of a published setting. ``seed``: of the released rows (default: that of the final
-        tables).
-        """
+        """The exact posterior of a published setting. ``seed``: of the rows (default: that of the final tables)."""
         told = fields(setting)
         n = int(told["n"])
         seed = seed if seed is not None else 11029 if n == 400 else 1
         return self._rows[told["prior"], float(told["epsilon"]), n, seed, parameter]
 
     def centre(self, setting: str, parameter: str) -> tuple[float, float]:
-        """Centre and spread of a posterior: mean and standard deviation of tau, else median and scaled interquartile
-        range.
+        """Centre and spread of a posterior.
+
+        They are mean and standard deviation for tau, else the median and the scaled interquartile range.
 
         The moments of the other parameters may not exist. The interquartile range is divided by 1.349.
         """
@@ -92,9 +91,7 @@ def error_of(runs: np.ndarray) -> float:
 
 
 def ledger() -> pd.DataFrame:
-    """The privacy cost of a release: claimed epsilon, sensitivity, noise scale, epsilon by the ledger, and their
-    ratio.
-    """
+    """The privacy cost of a release: claimed epsilon, sensitivity, noise scale, ledger's epsilon, and their ratio."""
     rows = []
     for dataset, sensitivity in releases.SENSITIVITY.items():
         for epsilon in sorted(set(published.releases().query("dataset == @dataset")["epsilon"])):

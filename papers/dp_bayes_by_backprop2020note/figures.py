@@ -65,9 +65,7 @@ def build(run: Run) -> list[Figure]:
 
 
 def means(scores: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """One row per cell: method, label, epsilon of the budget and of the ledger, mean, sd, n, half width of the 95 %
-    interval.
-    """
+    """One row per cell: method, label, epsilon of budget and ledger, mean, sd, n, half width of the interval."""
     ok = scores[(scores["status"] == "ok") & (scores["metric"] == metric)]
     rows = []
     for (method, setting), group in ok.groupby(["method", "setting"], sort=False):

@@ -57,9 +57,7 @@ Row = dict[str, str]
 
 
 def guarantees(lot: int, sigma: float, epochs: int, delta: float) -> dict[str, float]:
-    """Epsilons of clipped sums with noise sigma C: with Poisson batches, and with fixed ones by composition over
-    epochs.
-    """
+    """Epsilons of clipped sums with noise sigma C, for Poisson batches and for composition over epochs."""
     steps = round(epochs * ROWS / lot)
     poisson = Event(
         *("clipped sum", Mechanism.GAUSSIAN, Relation.ADD_REMOVE, 1.0, sigma, Sampling.POISSON, lot / ROWS, steps)
@@ -205,9 +203,7 @@ def classical_sigma(table: pd.DataFrame, delta: float) -> list[Row]:
 
 
 def epochs_only(fixed: list[audit.Replay], poisson: list[audit.Replay]) -> Row:
-    """Whether a replaced row changes at most one release per epoch, given equal releases. Poisson batches have no such
-    limit.
-    """
+    """Whether a replaced row changes at most one release per epoch, unlike Poisson batches, given equal releases."""
     most, loose = (max((r.gaps[0] for r in found), key=lambda g: g.moved) for found in (fixed, poisson))
     figure = (
         f"{EPOCHS} epochs, fixed batches, a row replaced: at most {most.moved} of {most.releases} releases change; "
@@ -217,9 +213,7 @@ def epochs_only(fixed: list[audit.Replay], poisson: list[audit.Replay]) -> Row:
 
 
 def advanced_composition(table: pd.DataFrame, delta: float) -> Row:
-    """Whether T epochs of (epsilon, delta) each cost at most (sqrt(T) epsilon sqrt(1 / delta), T delta), with
-    constant 1.
-    """
+    """Whether T epochs of (epsilon, delta) each are (sqrt(T) epsilon sqrt(1 / delta), T delta), with constant 1."""
     held, words = [], []
     for row in table[table["case"].str.startswith("epsilon=")].to_dict("records"):
         epsilon = gdp_epsilon(2.0 / row["noise_multiplier"], delta)

@@ -1,6 +1,4 @@
-"""Tables of DP Bayes by backprop on MNIST: scores with both epsilons of the note, and three guarantees of one noise
-level.
-"""
+"""Tables of DP Bayes by backprop on MNIST: scores, and three guarantees of one noise level."""
 
 from __future__ import annotations
 
@@ -66,9 +64,7 @@ def scores_table(scores: pd.DataFrame, config: dict[str, Any], scale: str) -> tu
 
 
 def accounting_table(extra: Path, scale: str) -> tuple[Table, pd.DataFrame] | None:
-    """The epsilons of one noise level under DP-SGD's sampling and under the note's scheme. None if there is no
-    table.
-    """
+    """The epsilons of one noise level under DP-SGD's sampling and under the note's scheme, or None."""
     path = extra / "bbb_accounting.csv"
     if not path.is_file():
         return None

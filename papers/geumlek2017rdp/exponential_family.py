@@ -171,9 +171,7 @@ def figure2_heldout(s: dict[str, Any]) -> list[dict]:
 def heldout_draws(
     one: Release, prior: tuple[float, float], rho: float, n: int, repetitions: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """Minus log-likelihood (repetitions,) of n held-out trials. Data, held-out trials and draw are new in each
-    repetition.
-    """
+    """Minus log-likelihood (repetitions,) of n held-out trials, with new data and a new draw each time."""
     total = rng.binomial(n, rho, (repetitions, 1)).astype(np.float64)
     held_out = rng.binomial(n, rho, repetitions)
     if one.method == GAUSSIAN:

@@ -49,10 +49,7 @@ def claims_table(
 
 
 def asymptotes(curves: pd.DataFrame, prior: tuple[float, float], n: int) -> Row:
-    """Whether the divergence is finite below the order 1 + min(alpha0, beta0) / r and infinite from there on.
-
-    For algorithm 3, r is m.
-    """
+    """Whether the divergence is finite exactly below the order 1 + min(alpha0, beta0) / r (algorithm 3: / m)."""
     found = []
     for panel, weight in curves[["panel", "r_or_m"]].drop_duplicates().itertuples(index=False):
         at = 1.0 + min(prior[0], prior[1] - prior[0]) / weight
@@ -77,9 +74,7 @@ def reach_zero(kl: pd.DataFrame) -> Row:
 
 
 def stay_away(kl: pd.DataFrame) -> Row:
-    """Whether, above lambda*, both methods differ from the posterior at every epsilon, and the Gaussian mechanism does
-    not.
-    """
+    """Whether, above lambda*, both methods differ from the posterior at every epsilon, unlike the Gaussian one."""
     ends = {m: _at(kl, LARGE, m, math.inf) for m in (*BOTH, GAUSSIAN)}
     lowest = {m: float(kl.loc[(kl["order"] == LARGE) & (kl["method"] == m), "kl"].min()) for m in BOTH}
     holds = min(lowest.values()) > ZERO and ends[GAUSSIAN] < ZERO

@@ -1,5 +1,4 @@
-"""Posteriors with one weight: the exact posterior and the distribution of the sampler's draws, by numerical
-integration.
+"""Posteriors with one weight: exact distribution and distribution of the sampler's draws, by quadrature.
 
 The rows are numbers z_i, so the posterior is a density on a line and its quantiles are integrals. The distribution of
 the draws of ``sampler`` is computed in the same way. Let r_t be the density of the run after t trajectories relative to

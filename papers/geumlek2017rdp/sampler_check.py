@@ -109,8 +109,9 @@ def above(row: dict) -> bool:
 
 
 def limit(d: int) -> float:
-    """The limit on differences for d coordinates: two-sided normal quantile at ``FALSE_ALARM`` over 2 d + 1
-    differences.
+    """The limit on differences for d coordinates.
+
+    It is the two-sided normal quantile at ``FALSE_ALARM`` over 2 d + 1 differences.
     """
     return float(norm.isf(FALSE_ALARM / (2 * (2 * d + 1))))
 

@@ -41,8 +41,9 @@ def build(run: Run) -> Tables:
 def budget_table(
     scores: pd.DataFrame, name: str, scale: str, title: str, model: Mapping[str, Any], notes: Sequence[str] = ()
 ) -> tuple[Table, pd.DataFrame]:
-    """One block per data set, one row per budget, one column per method and label: scores, and epsilon at the ledger's
-    delta.
+    """Scores by budget, and epsilon at the ledger's delta.
+
+    There is one block per data set, one row per budget, and one column per method and label.
 
     Methods without a budget have a row of their own. Leaks of a method under this ``model`` of a config are footnotes
     of its column. ``notes`` are added after the table's own.

@@ -128,8 +128,7 @@ def answers(mirror: str | None) -> pd.DataFrame:
 
 
 def costs(mirror: str | None) -> pd.DataFrame:
-    """Cost over epsilon of the authors' and the corrected noise scales, if the bounds were public and one row is
-    replaced.
+    """Cost over epsilon of the authors' and the corrected scales, if bounds were public and one row is replaced.
 
     ``gram_alone`` and the like: cost of each of the three releases by itself.
     """
@@ -176,8 +175,9 @@ def charged(mirror: str | None) -> pd.DataFrame:
 
 
 def outlier(mirror: str | None) -> pd.DataFrame:
-    """Lower bounds on delta at epsilon, twice and five times epsilon, if the first private row of the first fold is
-    replaced.
+    """Lower bounds on delta if the first private row of the first fold is replaced.
+
+    They are for epsilon, twice and five times epsilon.
 
     ``delta`` is E max(0, 1 - e^epsilon q / p) by Monte Carlo, in the worse direction. ``delta_at_least`` is smaller by
     Hoeffding's half width.
@@ -196,9 +196,7 @@ def outlier(mirror: str | None) -> pd.DataFrame:
 
 
 def _replaced(fold: Fold, x: np.ndarray | None, y: float | None) -> Fold:
-    """The fold with another first private row. None: inputs or target of the last row of the pool, which no fit
-    here uses.
-    """
+    """The fold with another first private row. None: values of the last row of the pool, which no fit uses."""
     xs, ys = fold.x_pool.copy(), fold.y_pool.copy()
     xs[0] = fold.x_pool[-1] if x is None else x
     ys[0] = fold.y_pool[-1] if y is None else y

@@ -1,5 +1,4 @@
-"""The single fits of this method that the audit records and replays: the corrected reading, with and without public
-rows.
+"""The single fits that the audit records and replays: the corrected reading, with and without public rows.
 
 The noise scale of the published release is computed from the private rows. So its ledger is infinite, and there is no
 claim that an audit could refute.

@@ -160,17 +160,12 @@ def normalised(moments: Moments, bounds: tuple[float, float]) -> np.ndarray:
 
 
 def corrected(fold: Fold, n: int, multiples: tuple[float, float]) -> Clipped:
-    """Clipped moments with centre and standard deviation of the targets from the ten public rows, which costs
-    nothing.
-    """
+    """Clipped moments, with centre and scale of the targets from the ten public rows, which costs nothing."""
     return _in_public_frame(fold, n, multiples, fold.y_public.mean(), fold.y_public.std(ddof=1))
 
 
 def charged(fold: Fold, n: int, multiples: tuple[float, float], epsilon: float, budget: Budget) -> Clipped:
-    """Clipped moments without public rows.
-
-    Targets are not centred. Their scale is released at a cost of ``epsilon``.
-    """
+    """Clipped moments without public rows. The targets are not centred, and their scale costs ``epsilon``."""
     scale = NORMAL_MEDIAN * median(np.abs(fold.y_pool[:n]), epsilon, budget)
     found = _in_public_frame(fold, n, multiples, 0.0, scale)
     none = np.zeros((0, found.private.d))

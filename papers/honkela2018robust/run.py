@@ -31,7 +31,7 @@ from privacy.budget import BudgetSpec
 from privacy.ledger import Ledger
 from workflow import environment, program
 
-#: keys of ``program.yaml``
+#: the settings in ``program.yaml``.
 config = partial(program.config, Path(__file__).parent)
 TABLES = ("synth_A", "synth_B")
 #: reason given for the published fits in a run with secret noise
@@ -51,10 +51,7 @@ def multiples_of(method: str, setting: str) -> tuple[float, float] | None:
 
 
 def moments_of(fold: Fold, method: str, setting: str, rng: np.random.RandomState) -> tuple[Moments, Ledger | None]:
-    """The moments that a fit of the authors' code reads, and its ledger if it adds noise.
-
-    ``rng``: of the fold; it draws the noise.
-    """
+    """The moments that a fit of the authors' code reads, and its ledger. The fold's ``rng`` draws the noise."""
     told = published.fields(setting)
     found = release.as_published(fold, int(told["n"]), multiples_of(method, setting))
     if method != "rplr" or not told["n"]:

@@ -93,17 +93,12 @@ cases, runs = NUMBERS.cases, NUMBERS.runs
 
 
 def error_of(values: np.ndarray) -> float:
-    """Standard deviation of the mean over parts of ``values`` (parts, streams), if each part takes one of its
-    streams.
-    """
+    """Standard deviation of the mean of ``values`` (parts, streams), if each part takes one of its streams."""
     return float(np.sqrt(values.var(axis=1).sum()) / len(values))
 
 
 def spreads(scores: pd.DataFrame) -> pd.DataFrame:
-    """Published standard deviations over folds, compared with those of ``CHOICES`` random choices of the streams.
-
-    There is one row per number of the simulated half by the authors' code.
-    """
+    """Published standard deviations over folds, and those of ``CHOICES`` random choices of streams, per number."""
     rows = []
     for cell, reading, row in NUMBERS.matched(scores):
         if reading != "authors" or cell["table"] not in run.TABLES or not row or row["status"] != "ok":

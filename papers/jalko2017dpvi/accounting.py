@@ -57,8 +57,9 @@ def log_moment(order: int, sigma: float, kappa: float) -> float:
 
 
 def moments(sigma: float, delta: float, kappa: float, steps: int, most: int = 99) -> float:
-    """Epsilon by the authors' moments accountant: the minimum of (T ln A(l) + ln(1/delta)) / l over orders
-    l = 1..most.
+    """Epsilon by the authors' moments accountant.
+
+    It is the minimum of (T ln A(l) + ln(1/delta)) / l over the orders l = 1..most.
     """
     return min((steps * log_moment(k, sigma, kappa) - math.log(delta)) / k for k in range(1, most + 1))
 
@@ -80,9 +81,7 @@ def gaussian_curve(distance: float, a: np.ndarray) -> np.ndarray:
 
 
 def without_replacement(sigma: float, batch: int, n: int) -> Curve:
-    """Bound on a step's privacy curve for batches without replacement, at losses a >= 0. See the head of this
-    module.
-    """
+    """Bound on a step's privacy curve for batches without replacement, at losses a >= 0. See the module's head."""
     rate = batch / n
     return lambda a: rate * gaussian_curve(1 / sigma, np.log1p(np.expm1(a) / rate))
 

@@ -114,9 +114,7 @@ def compared() -> list[dpvi.Setting]:
 
 
 def rules(mirror: str | None) -> pd.DataFrame:
-    """Epsilon of the fourth figure's ten runs by the four rules in the authors' code, each for delta = 1e-3 in
-    total.
-    """
+    """Epsilon of the fourth figure's ten runs by the four rules in the authors' code, for a total delta of 1e-3."""
     d, rows = deltas()[0], []
     for s in compared():
         own = (s.kappa, s.steps)
@@ -278,9 +276,7 @@ def coding(mirror: str | None) -> pd.DataFrame:
 
 
 def sequences(mirror: str | None) -> pd.DataFrame:
-    """Ratio of the variance between groups of runs that share their draws e to the variance that the runs within
-    explain.
-    """
+    """Whether runs that share their draws e are alike: variance between groups, over that from runs within them."""
     split, count, rows = data.load("abalone_coded", mirror), run.config()["check_repeats"]["sequences"], []
     cells = run.published()
     cells = cells[(cells["table"] == "abalone_acc_vs_c") & cells["setting"].str.contains("clip=5;sigma=(?:2|10);")]

@@ -77,9 +77,7 @@ def outcome(claim: Claim, tables: Tables, reading: str) -> Outcome:
 
 
 def _against(row, other) -> tuple[float, float, int]:
-    """Difference of two accuracies, its standard error, and the smaller number of runs. Without spread it counts as
-    exact.
-    """
+    """Difference of two accuracies, its standard error (0 without spread), and the smaller number of runs."""
     each = [0.0 if np.isnan(r["se"]) else float(r["se"]) for r in (row, other)]
     return float(row["accuracy"] - other["accuracy"]), float(np.hypot(*each)), int(min(row["n"], other["n"]))
 
@@ -125,9 +123,7 @@ def beats_sampling(tables: Tables, reading: str) -> Found:
 
 
 def sound_sampling(tables: Tables) -> str:
-    """Differences from a DP-SGLD whose clipping norm this suite chose. They are not judged, as the paper does not
-    have it.
-    """
+    """Differences from a DP-SGLD whose clipping norm this suite chose. The paper lacks it, so none is judged."""
     told = ", ".join(f"{d:+.3f} at {what}" for what, d, *_ in
                      _beside(tables, "corrected", _sgld(tables, BY_BUDGET, "add_remove")))  # fmt: skip
     return f"not judged, corrected against a DP-SGLD whose clip this suite chose: {told}"

@@ -1,5 +1,4 @@
-"""Doubly stochastic variational inference of logistic regression with clipped, noisy gradients, many repetitions at
-once.
+"""Doubly stochastic variational inference of logistic regression with clipped, noisy gradients, in many repetitions.
 
 Model, without an intercept:
 

@@ -150,9 +150,7 @@ def _curve(ax, epsilon, accuracy, se, look, label, data) -> None:
 
 
 def single_runs(frame: pd.DataFrame, reference: Path, stem: Path) -> Figure:
-    """Published numbers whose single runs are all published: their runs and ours, one dot per run, the mean as a
-    bar.
-    """
+    """Numbers whose single runs are all published: their runs and ours, one dot per run, the mean as a bar."""
     rows = frame[(frame["table"] == NOISES) & (frame["reading"] == "authors")]
     epsilon = {f"{r.sigma:.5g}": r.epsilon for r in rows.itertuples()}
     theirs = {("published", setting): found for (table, setting), found in verdicts.single_runs().items()

@@ -29,7 +29,7 @@ from privacy.budget import BudgetSpec
 from workflow import program
 
 HERE = Path(__file__).parent
-#: keys of ``program.yaml``
+#: the settings in ``program.yaml``.
 config = partial(program.config, HERE)
 #: fields of each release in the column ``ledger``
 FACTS = (

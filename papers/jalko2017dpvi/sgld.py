@@ -1,5 +1,4 @@
-"""Langevin dynamics on the same logistic regression: the comparison of Jälkö, Dikmen & Honkela (2017), and a private
-one.
+"""Langevin dynamics on the same logistic regression: the comparison of Jälkö et al. (2017), and a private version.
 
 :func:`program` does what the authors' code dp_sgld.py does, including its errors:
 

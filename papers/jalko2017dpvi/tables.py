@@ -68,8 +68,7 @@ def accuracies(verdicts: pd.DataFrame) -> pd.DataFrame:
 
 
 def ledger(scores: pd.DataFrame, reference: Path) -> pd.DataFrame:
-    """Epsilon by data set, noise, rate and reading: as printed, and by the accountants or the bound of
-    :mod:`.accounting`.
+    """Epsilon by data set, noise, rate and reading: as printed, and by accountants or :mod:`.accounting`.
 
     One row holds for all clipping norms, because epsilon does not depend on them. ``authors``: ``epsilon`` is the bound
     for sampling with replacement, which the ledger does not know. ``corrected``: ``epsilon`` is the ledger's.

@@ -116,8 +116,9 @@ CHOICES = {
 
 # -------------------------------------------------------------------------------------------------------- composition
 def budget_of_one(cell: Cell) -> tuple[float, float]:
-    """(eps', sqrt(c2)) of each release. A Laplace scale is sensitivity / eps', and a Gaussian sd sqrt(c2) times
-    that.
+    """(eps', sqrt(c2)) of each release.
+
+    A Laplace scale is sensitivity / eps', and a Gaussian sd sqrt(c2) times that.
     """
     j, k, epsilon, gaussian_only = CHARGED_STEPS, COMPONENTS, cell.epsilon, cell.noise == "GGG"
     releases = j * (2 * k + 1)
@@ -206,9 +207,7 @@ def e_step(f: np.ndarray, d: int, weights, means, covariances) -> tuple[np.ndarr
 
 
 def statistics(f: np.ndarray, d: int, g: np.ndarray, centre: np.ndarray | None = None) -> Statistics:
-    """The posterior mode given responsibilities g (n, K). Scatters are about ``centre`` (K, d), by default the
-    means.
-    """
+    """The posterior mode given responsibilities g (n, K). ``centre`` (K, d): of the scatters, else the means."""
     a, b = np.triu_indices(d)
     moments = f.T @ g
     weight, sums = moments[0], moments[1 : d + 1].T
@@ -266,9 +265,7 @@ def repaired_weights(noisy: np.ndarray, n: int, choice: Choice = PROGRAM) -> np.
 
 
 def log_prior(weights, means, covariances) -> float:
-    """Normal-inverse-Wishart log-density of all components, and Dirichlet of the weights up to its constant, in
-    nats.
-    """
+    """Log-density (nats) of the prior: normal-inverse-Wishart, and Dirichlet of the weights up to its constant."""
     d = means.shape[1]
     nu = d + 1
     constant = nu * d / 2 * math.log(PRIOR_SCALE / 2) - float(multigammaln(nu / 2, d))

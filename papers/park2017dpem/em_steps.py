@@ -1,5 +1,4 @@
-"""The change of EM without noise in each M-step of DP-EM's experiment, and the step at which the authors' tolerance
-stops.
+"""The change of EM without noise in each M-step of DP-EM's experiment, and where the authors' tolerance stops.
 
     python -m workflow.extra park2017dpem em_steps.csv
 

@@ -37,10 +37,7 @@ COVARIANCE_FACTOR = 4.0
 
 
 def worst_cases() -> list[dict]:
-    """Changes for one component with n - 1 rows at a point and one row moved to the opposite point, at d = 10.
-
-    The neighbours are those of ``dp_em.worst_case``.
-    """
+    """Changes for one component, n - 1 rows at a point and one at the opposite point (``dp_em.worst_case``), d = 10."""
     rows = []
     for n in (20, 100, 1000, 10_000):
         x, neighbour = dp_em.worst_case(n, 10)

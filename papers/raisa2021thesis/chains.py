@@ -70,8 +70,9 @@ class Chains:
 
 @dataclass(frozen=True)
 class Releases:
-    """The functions that add noise: ``ratio`` (step, sums over c (R,)), and ``gradient`` (step, leapfrog step,
-    sums).
+    """The functions that add noise to sums.
+
+    They are ``ratio`` (step, sums over c (R,)), and ``gradient`` (step, leapfrog step, sums).
     """
 
     ratio: Callable[[int, np.ndarray], np.ndarray]
@@ -151,8 +152,9 @@ def _first(norms: np.ndarray, least: np.ndarray) -> np.ndarray:
 
 
 def ratio_sums(p: Problem, theta, other, cut) -> tuple[np.ndarray, np.ndarray]:
-    """Sum of the rows' log-likelihood ratios of ``other`` to ``theta``, each clipped to +-``cut``, and how many were
-    clipped.
+    """Sum of the rows' clipped log-likelihood ratios of ``other`` to ``theta``, and how many were clipped.
+
+    Each ratio is clipped to +-``cut``.
 
     Both have shape (R,).
     """
@@ -180,9 +182,7 @@ def _bent(e: np.ndarray, bend: np.ndarray) -> np.ndarray:
 
 
 def _test(p: Problem, s: Setting, theta, other, kinetic, release, log_u):
-    """(accepted (R,), share of rows clipped (R,)) of one step. ``release`` adds noise of deviation tau sqrt(n) to
-    (R,).
-    """
+    """(accepted (R,), share of rows clipped (R,)) of one step. ``release`` adds noise of sd tau sqrt(n)."""
     distance = np.linalg.norm(other - theta, axis=1)
     total, cut = ratio_sums(p, theta, other, s.bound * distance)
     c = 2 * s.bound * distance

@@ -116,9 +116,7 @@ CALIBRATED = (*(k / 1000 for k in range(1, 10)), *(k / 100 for k in range(1, 31)
 
 
 def bounds_of(rng: np.random.Generator, law: str, shift: float, repeats: int) -> np.ndarray:
-    """Bounds (repeats,) on p for pairs of a box plot and reruns from the distribution ``law``, ours shifted by
-    ``shift``.
-    """
+    """Bounds (repeats,) on p for pairs of a box plot and reruns from one distribution, ours shifted by ``shift``."""
     at = rng.standard_normal((repeats, verdicts.N))
     theirs, ours = (LAWS[law](rng, at.shape, at) for _ in range(2))
     above, below = p_box(ours + shift, box_plot(theirs, verdicts.UNIT))
@@ -149,8 +147,7 @@ def _between(bounds: np.ndarray, first: float) -> float:
 
 
 def rates(mirror: str | None = None) -> pd.DataFrame:
-    """Rates of rejection of a box plot's rank test: false alarms for equal distributions, power for shifted normal
-    ones.
+    """Rates of rejection of a box plot's rank test: false alarms, and power for shifted normal distributions.
 
     The calibration is made again as in ``calibration``. These box plots are drawn independently of it.
     """

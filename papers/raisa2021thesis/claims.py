@@ -17,7 +17,7 @@ from reports.claims.judging import Absent, Comparison, about, judge
 from reports.claims.record import ABOVE, ROUNDING, WITHIN, Outcome
 
 HMC, PENALTY, GUIDED = "dp_hmc", "dp_penalty", "dp_penalty_ocu_gwmh"
-#: epsilons of a figure.
+#: number of epsilons in a figure.
 EPSILONS = 6
 KEYS = ["dataset", "epsilon", "method_rival"]
 

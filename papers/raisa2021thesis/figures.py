@@ -1,6 +1,4 @@
-"""Figures: MMD by epsilon, published and our box plots with one panel per model and method, and the effect of the
-start.
-"""
+"""Figures: MMD by epsilon, with published and our box plots for each model and method, and the effect of the start."""
 
 from __future__ import annotations
 

@@ -161,9 +161,6 @@ def problem(name: str) -> Problem:
 
 
 def starts(model: Model, exact: np.ndarray, count: int = 20) -> np.ndarray:
-    """The source's starts (count, d): truth + N(0, s^2 I), with s the mean posterior standard deviation.
-
-    They are private knowledge that is not charged.
-    """
+    """The source's starts (count, d), truth + N(0, s^2 I) with s the mean posterior sd: private and not charged."""
     z = np.array([streams.normal(streams.key_of(START + i), (model.d,)) for i in range(count)])
     return truth(model.d) + exact.std(axis=0).mean() * z

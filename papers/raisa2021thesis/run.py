@@ -30,7 +30,7 @@ from privacy.ledger import Ledger, Relation
 from workflow import program
 
 HERE = Path(__file__).parent
-#: keys of ``program.yaml``
+#: the settings in ``program.yaml``.
 config = partial(program.config, HERE)
 #: the last of these is a number read from the rows without noise
 METRICS = ("mmd", "acceptance", SHARE := "clipped_ratios")
@@ -165,8 +165,9 @@ def _kernel_sum(x, a, y, b, width):  # pragma: no cover (compiled)
 
 
 def mmd(draws: np.ndarray, exact: np.ndarray, rng: np.random.Generator, width: float = 0.0) -> float:
-    """Square root of |unbiased MMD^2| of two samples with a Gaussian kernel (Gretton et al. 2012). NaN for a single
-    draw.
+    """Square root of |unbiased MMD^2| of two samples with a Gaussian kernel (Gretton et al. 2012).
+
+    NaN for a single draw.
 
     ``width``: of the kernel. By default it is the median distance of 500 random pairs. Successive equal draws of a
     chain are combined into one with a weight.

@@ -92,9 +92,7 @@ class Spreads(_Trend):
 
 
 def _series(context: Context, test: _Trend, printed: str) -> list[Series]:
-    """Scores along the parameter, one series per table, data set and metric. ``printed``: column of the published
-    rows.
-    """
+    """Scores along the parameter per table, data set and metric. ``printed``: column of the published rows."""
     series: dict[tuple, Series] = {}
     for row in context.rows(method_of(test.method), test.tables, test.datasets):
         value = parts_of(row["setting"]).get(test.along)
@@ -201,10 +199,7 @@ def _called(cell: tuple) -> str:
 def _medians(
     context: Context, pairs: list[tuple], metric: str | None, sign: int, by_margin: bool = False
 ) -> tuple[list[Comparison], Absent]:
-    """Whether ``sign`` x (first - second) is above 0, or above the margin, at the median of every pair of cells.
-
-    ``metric`` None: the metric of the cells.
-    """
+    """Whether ``sign`` x (first - second) is above 0 or the margin at each median. ``metric`` None: the cells' own."""
     made, absent = [], Absent()
     for a, b, what in pairs:
         va, vb = (context.data.values.get((*k[:4], metric or k[4]), {}) for k in (a, b))
@@ -221,9 +216,7 @@ def _medians(
 
 @dataclass(frozen=True)
 class FailsLess(ClaimTest):
-    """The first method has fewer splits without a score (failed, diverged, timeout) than the second, by Fisher's exact
-    test.
-    """
+    """The first method has fewer splits without a score than the second, by Fisher's exact test."""
 
     first: OneMethod
     second: OneMethod

@@ -27,8 +27,9 @@ CONFIDENCE = 0.99
 
 @dataclass(frozen=True)
 class Theorem2023:
-    """Right side of theorem 4.1 (2023). ``terms`` are those inside the bracket; ``bound`` is half of their signed
-    sum.
+    """Right side of theorem 4.1 (2023).
+
+    ``terms`` are those inside the bracket; ``bound`` is half of their signed sum.
     """
 
     terms: dict[str, float]
@@ -38,9 +39,7 @@ class Theorem2023:
 
     @property
     def meaningful(self) -> bool:
-        """Whether the probability is positive and h > 0 for every i, as the step E[1/X] <= (H + h - E X) / (h H)
-        requires.
-        """
+        """Whether the probability is positive and all h > 0, as E[1/X] <= (H + h - E X) / (h H) requires."""
         return self.h_min > 0 and self.probability > 0
 
 
@@ -137,8 +136,9 @@ def theorem_2023(
 def theorem_2021(
     precision: np.ndarray, sigma1: float, sigma2: float, tau: float, upper: float, a: float = 1.0
 ) -> Theorem2021:
-    """Theorem 4.1 of the first version (2021), rebuilt from its proof (eqs. 6 to 22), before and after Markov's
-    inequality.
+    """Theorem 4.1 of the first version (2021), before and after Markov's inequality.
+
+    It is rebuilt from its proof (eqs. 6 to 22).
 
     In that version, mu_p = mu_q + e and Sigma_p = Sigma_q + E. So the noise is on mean and covariance, not on natural
     parameters. With s = sqrt(2 v(Z) log 2d) and R = (A + tau + s - 1) / (A tau), the terms of the proof are
@@ -197,10 +197,10 @@ def interval_2021(precision: np.ndarray, sigma2: float, confidence: float = CONF
 def corrected_bound(
     eta: np.ndarray, precision: np.ndarray, sigma1: float, sigma2: float, confidence: float = CONFIDENCE
 ) -> Corrected:
-    """A bound of the right order with a proof, without the shift of definition 4.2. So Lambda_p = Lambda + E on the
-    event.
+    """A bound of the right order with a proof, without the shift of definition 4.2.
 
-    Theorem. Let W = Lambda^-1/2 E Lambda^-1/2, S(B) = Tr(B) I + B - diag(B) and 0 < t < 1. Let
+    So Lambda_p = Lambda + E on the event. Theorem. Let W = Lambda^-1/2 E Lambda^-1/2, S(B) = Tr(B) I + B - diag(B) and
+    0 < t < 1. Let
 
         v_W = sigma2^2 |Lambda^-1/2 S(Sigma) Lambda^-1/2|,  G = {|W| <= t}.
 
@@ -259,10 +259,10 @@ def pointwise_bound(
 
 
 def corrected_shift_bound(eta: np.ndarray, precision: np.ndarray, sigma1: float, sigma2: float) -> float:
-    """A bound on E KL (nats) for definition 4.2 with rho = lambda_min(Lambda). It holds for EVERY noise level, without
-    an event.
+    """A bound on E KL (nats) for definition 4.2 with rho = lambda_min(Lambda).
 
-    Let l = lambda_min(Lambda), k = lambda_max(Lambda) / l, delta = l - lambda_min(Lambda + E), D = E + delta I and
+    It holds for EVERY noise level, without an event. Let l = lambda_min(Lambda), k = lambda_max(Lambda) / l,
+    delta = l - lambda_min(Lambda + E), D = E + delta I and
 
         V = 2 d sigma2^2 (1 + log 2d).
 
@@ -273,10 +273,13 @@ def corrected_shift_bound(eta: np.ndarray, precision: np.ndarray, sigma1: float,
     Proof. Let w_i be the eigenvalues of W' = Lambda^-1/2 D Lambda^-1/2.
 
     1. Lambda_p >= l I by definition, so Lambda_p^-1 <= I / l and 1 + w_i >= 1/k.
-    2. f(w) = w - log(1 + w) is at most w^2 / (2 (1 - |w|)) for w < 0, and at most w^2/2 for w >= 0. So f(w_i) <= k
-       w_i^2 / 2.
-    3. By Weyl |delta| <= |E|. So |W'|_F^2 <= 2 |W|_F^2 + 2 |E|^2 Tr(Sigma^2) and |D mu|^2 <= 2 |E mu|^2 + 2 |E|^2
-       |mu|^2, with E|E mu|^2 = d sigma2^2 |mu|^2.
+    2. f(w) = w - log(1 + w) is at most w^2 / (2 (1 - |w|)) for w < 0, and at most w^2/2 for w >= 0. So f(w_i) is at
+       most k w_i^2 / 2.
+    3. By Weyl |delta| <= |E|. So, with E|E mu|^2 = d sigma2^2 |mu|^2 for the expectation of the second line,
+
+           |W'|_F^2 <= 2 |W|_F^2 + 2 |E|^2 Tr(Sigma^2)
+           |D mu|^2 <= 2 |E mu|^2 + 2 |E|^2 |mu|^2
+
     4. Integrating P(|E|^2 > u) <= min(1, 2d exp(-u / (2 v))) gives E|E|^2 <= V. QED
     """
     eta, precision = naturals(eta, precision)

@@ -96,7 +96,8 @@ def proof_steps(
     rng: np.random.Generator,
     draws: int,
 ) -> list[dict[str, object]]:
-    """Every inequality of the 2023 proof (appendix B) measured for one q, in the order of its equation numbers.
+    """Every inequality of the 2023 proof (appendix B) measured for one q, one row each in the order of equation
+    numbers.
 
     Returns
     -------

@@ -66,8 +66,8 @@ def monte_carlo_table(
     * ``bound_2023``, ``bound_2023_eigenbasis``, ``h_min``: at the M of probability .99.
     * ``holds_2023``: "yes", "no", "undecided" (within 4 standard errors) or "meaningless" (h_min <= 0).
     * ``bound_2023_least``, ``holds_2023_least``: at the least M with a positive probability.
-    * ``bound_2021_mean``, ``expected_kl_2021``, ``holds_2021``: given the event of the theorem. If tau <= 0, only given
-      that Sigma + E is positive definite, whose share is ``positive_share_2021``.
+    * ``bound_2021_mean``, ``expected_kl_2021``, ``holds_2021``: given the event of the theorem. If tau <= 0, the
+      divergence is only given that Sigma + E is positive definite, whose share is ``positive_share_2021``.
     * ``corrected_bound``, ``corrected_probability``, ``holds_corrected``: without shift, given |W| <= t.
     * ``expected_kl_event``: the divergence given that event, an upper estimate by a control variate.
     * ``pointwise_violations``: draws above :func:`pointwise_bound`.

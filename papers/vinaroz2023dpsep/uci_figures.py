@@ -1,5 +1,6 @@
-"""Figures of the networks on UCI data. Each is drawn only from verdicts and scores, and left out if they have no
-data.
+"""Figures of the networks on UCI data.
+
+Each is drawn only from verdicts and scores, and left out if they have no data.
 """
 
 from __future__ import annotations
@@ -247,12 +248,11 @@ def _panel_column(ax, k: int, part: pd.DataFrame, width: float) -> list[dict[str
 
 
 def _scale(ax, points: list[float], reach: list[float]) -> None:
-    """Set axis and limits of a panel. ``points``: values that must be visible. ``reach``: ends of intervals, may be
-    cut.
+    """Set axis and limits of a panel.
 
-    Positive numbers with a large ratio get a logarithmic axis, and negative or mixed ones a symmetric logarithmic one.
-    The logarithmic axis labels 1, 2 and 5 of each power of ten if it spans less than three powers, else only the
-    powers.
+    ``points``: values that must be visible. ``reach``: ends of intervals, may be cut. Positive numbers with a large
+    ratio get a logarithmic axis, and negative or mixed ones a symmetric logarithmic one. The logarithmic axis labels 1,
+    2 and 5 of each power of ten if it spans less than three powers, else only the powers.
     """
     points = [p for p in points if math.isfinite(p)]
     low, high = min(points), max(points)

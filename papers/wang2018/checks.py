@@ -57,9 +57,7 @@ def lengths(moments: Moments, epsilon: float, delta: float, noise: NoiseSource):
 
 
 def cap(mirror: str | None) -> pd.DataFrame:
-    """Shares of fits in which AdaOPS' limit on L is below the released bound, and below 1 + |w|, over folds and
-    repetitions.
-    """
+    """Shares of all fits in which AdaOPS' limit on L is below the released bound, and below 1 + |w|."""
     told, rows = run.config(), []
     for name in data.names():
         try:

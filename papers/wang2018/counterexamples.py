@@ -100,8 +100,9 @@ SURE = 0.99
 
 
 def counterexample_adaops(mirror: str | None) -> pd.DataFrame:
-    """Lower bounds on delta >= P(S) - exp(epsilon) Q(S) for a half-plane S of coefficients, by sampling, for two
-    inputs.
+    """Lower bounds on delta of AdaOPS by sampling, for two inputs.
+
+    The bounds are P(S) - exp(epsilon) Q(S) for a half-plane S of coefficients.
 
     A pilot sample chooses t, the target of the additional row, which of the two tables is P, and S. New samples
     estimate the two probabilities. ``delta_at_least`` uses the ends of their Clopper-Pearson intervals of 99 % each, so
@@ -139,9 +140,7 @@ def _drawer(epsilon: float, delta: float, reading: str, rng: np.random.Generator
 
 
 def _candidates(draw, t: float, n: int, epsilon: float):
-    """(delta on the pilot, t, (P, Q), direction, threshold) of the best half-plane along Fisher's discriminant, per
-    pair.
-    """
+    """(delta on the pilot, t, (P, Q), direction, threshold) of the best half-plane along Fisher's discriminant."""
     without = table(t, n)
     first = draw(without, PILOT)
     for y in (1.0, -1.0):
@@ -158,8 +157,7 @@ def _candidates(draw, t: float, n: int, epsilon: float):
 
 
 def sure_difference(inside: int, other: int, draws: int, epsilon: float) -> float:
-    """Lower confidence limit of P(S) minus exp(epsilon) times the upper limit of Q(S), from counts of ``draws``
-    samples.
+    """Lower confidence limit of P(S) minus exp(epsilon) times the upper limit of Q(S), from counts.
 
     The limits are the ends of Clopper-Pearson intervals at the level ``SURE``.
     """

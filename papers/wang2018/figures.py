@@ -22,9 +22,7 @@ BAND = (0.025, 0.975)
 
 
 def bands(scores: pd.DataFrame, verdicts: pd.DataFrame) -> pd.DataFrame:
-    """Published error, and median and central 95 % of our repetitions: one row per published number, authors'
-    reading.
-    """
+    """Published errors of the authors' reading, and median and central 95 % of our repetitions."""
     cells = verdicts[verdicts["reading"] == "authors"].copy()
     cells["epsilon"] = cells["setting"].str.extract(r"epsilon=([\d.]+)")[0].fillna("")
     ours = scores[(scores["reading"] == "authors") & (scores["status"] == "ok")]
@@ -149,9 +147,7 @@ def _scatter(ax, rows: pd.DataFrame, spans) -> None:
 
 
 def _ranks(ax, rows: pd.DataFrame) -> None:
-    """Published numbers in each of 20 bins of the rank, over the number that uniform ranks give, with its central
-    95 %.
-    """
+    """Published numbers per 20th of the ranks, over the number of uniform ranks, with its central 95 %."""
     noisy = rows[rows["rank"].notna()]
     edges = np.linspace(0, 1, 21)
     found = np.histogram((noisy["rank"] + 0.5) / (noisy["n"] + 1), edges)[0]

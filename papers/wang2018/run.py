@@ -34,7 +34,7 @@ from privacy.budget import BudgetSpec
 from privacy.repeats import NoiseSource, Repeats
 from workflow import program
 
-#: keys of ``program.yaml``
+#: the settings in ``program.yaml``.
 config = partial(program.config, Path(__file__).parent)
 NOISE_FREE = ("trivial", "non_private")
 #: fields of each release in the column ``ledger``, without its Renyi curve
@@ -46,9 +46,7 @@ COLUMNS = (
 
 
 def engine(method: str) -> Callable[[Moments, float, float, str, NoiseSource], np.ndarray]:
-    """The estimator (moments, epsilon, delta, reading, noise) -> coefficients (count, d). Raises KeyError if
-    unknown.
-    """
+    """The estimator (moments, epsilon, delta, reading, noise) -> (count, d). Raises KeyError for an unknown method."""
     simple = {"ssp": ssp, "adassp": adassp, "adaops": posterior_sampling.adaops, "objpert": objective_perturbation}
     if method in simple:
         return simple[method]

@@ -54,9 +54,7 @@ def build(scores: pd.DataFrame, checks: Path) -> dict[str, pd.DataFrame]:
 
 
 def ledger(scores: pd.DataFrame) -> pd.DataFrame:
-    """Epsilon of one fit by the accountants: smallest and largest over the tables, per method, reading and claimed
-    epsilon.
-    """
+    """Smallest and largest epsilon of one fit over the tables, per method, reading and claimed epsilon."""
     frame = scores[(scores["status"] == "ok") & (scores["epsilon"] != "")].copy()
     frame["real"] = frame["ledger_epsilon"].astype(float)
     rows = []
@@ -80,9 +78,7 @@ def ledger(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def medians(scores: pd.DataFrame) -> pd.DataFrame:
-    """Median error over the repetitions: one row per table, method, reading and epsilon. Noise-free methods have
-    one run.
-    """
+    """Median error over the repetitions (one if noise-free), per table, method, reading and epsilon."""
     ok = scores[scores["status"] == "ok"]
     middle = [float(np.median(values_of(row))) for row in ok.to_dict("records")]
     return ok[["dataset", "method", "reading", "epsilon"]].assign(median=middle)
@@ -104,8 +100,9 @@ def published_means(verdicts: pd.DataFrame) -> pd.DataFrame:
 
 
 def wins(errors: pd.DataFrame) -> pd.DataFrame:
-    """Number of tables on which one method's error is below another's: reading, epsilon, question, yes, of, ties,
-    tables.
+    """Number of tables on which one method's error is below another's.
+
+    Columns: reading, epsilon, question, yes, of, ties, tables.
 
     * ``errors``: rows of :func:`medians` and :func:`published_means`. If a method lacks the reading ``printed``, its
       ``authors`` is used, because methods whose printed form was not available are the same in both.
@@ -190,8 +187,9 @@ def orders(scores: pd.DataFrame, first: str = "adassp", second: str = "ssp") -> 
 
 
 def effects(errors: pd.DataFrame) -> pd.DataFrame:
-    """Ratio of the median errors as run and as stated, by method and epsilon: median, smallest and largest over the
-    tables.
+    """Ratio of the median errors as run and as stated, by method and epsilon.
+
+    Columns are its median, smallest and largest value over the tables.
     """
     wide = errors.pivot(index=["method", "epsilon", "dataset"], columns="reading", values="median")
     wide = wide.dropna(subset=["authors", "printed"])

@@ -45,9 +45,7 @@ def published(folder: Path = HERE) -> pd.DataFrame:
 
 
 def judged(values: np.ndarray, cell: dict[str, str]) -> Runs:
-    """The verdict on one published number. ``values`` (R,): our repetitions, or one number of a method without
-    noise.
-    """
+    """The verdict on one published number. ``values`` (R,): our repetitions, or the one noise-free number."""
     published, dataset = Printed(float(cell["mean"]), unit_of(cell["mean"]), math.nan, 1), cell["dataset"]
     if cell["method"] not in run.NOISE_FREE:
         kind: Kind = partial(single, heavy=cell["method"] in HEAVY)

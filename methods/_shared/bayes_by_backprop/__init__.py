@@ -1,1 +1,1 @@
-"""Numerics of Bayes by backprop on classification networks: gradients of rows, mean-field updates, training rows."""
+"""Numerics of Bayes by backprop on classification networks: per-row gradients, mean-field updates, training rows."""

@@ -1,9 +1,13 @@
-"""Sums of gradients of -log p(y | x, w) over rows, with or without clipping per row, without any per-row gradient.
+"""Sums of gradients of -log p(y | x, w) over rows, optionally clipped per row, without storing per-row gradients.
 
-All rows of a batch share one w, so the gradient of row i in a layer is the outer product of the layer's input
-(a_i, 1) and the error delta_i at its output. Its squared norm is |delta_i|^2 (|a_i|^2 + 1) (Goodfellow 2015, arXiv
-1510.01799), and the sum with weights c_i is (a, 1)' diag(c) delta. This takes one forward pass, one backward pass and
-one matrix product per layer. The weights c_i are known before those products, so there is no second pass.
+All rows of a batch share one w. So the gradient of row i in a layer is the outer product of the layer's input (a_i, 1)
+and the error delta_i at its output. Its squared norm is
+
+    |delta_i|^2 (|a_i|^2 + 1)
+
+(Goodfellow 2015, arXiv 1510.01799), and the sum with weights c_i is (a, 1)' diag(c) delta. This takes one forward pass,
+one backward pass and one matrix product per layer. The weights c_i are known before those products, so there is no
+second pass.
 """
 
 from __future__ import annotations
@@ -18,23 +22,28 @@ from models.bnn_classification import layers
 
 @cache
 def device() -> torch.device:
-    """The GPU where there is one, else the CPU."""
+    """The GPU if there is one, else the CPU."""
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
 def product(a: torch.Tensor, b: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
-    """a b, (n, k). On a CPU by NumPy's matrix product, which is no slower than torch's and lets the user choose its
-    kernels (OPENBLAS_CORETYPE) where the library does not know the CPU."""
+    """a b, (n, k), on a CPU by NumPy's matrix product.
+
+    NumPy is as fast as torch, and lets the user choose its kernels (OPENBLAS_CORETYPE) if the library does not know the
+    CPU.
+    """
     if a.device.type != "cpu":
         return torch.mm(a, b, out=out)
-    with np.errstate(all="ignore"):  # rows that overflow are found by their norm, weights that do by the caller
+    with np.errstate(all="ignore"):  # rows that overflow are found by their norm, weights that overflow by the caller
         found = np.matmul(a.numpy(), b.numpy(), out=None if out is None else out.numpy())
     return torch.from_numpy(found) if out is None else out
 
 
 def product_of_rows(x: torch.Tensor, b: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
-    """x b, (n, k), for inputs of the network or their transpose: most pixels are 0, and are left out on a CPU in double
-    precision."""
+    """x b, (n, k), for inputs of the network or their transpose.
+
+    Most pixels are 0. On a CPU in double precision they are skipped.
+    """
     if x.device.type != "cpu" or x.dtype != torch.float64:
         return product(x, b, out)
     from methods._shared.bayes_by_backprop.kernels import sparse_product
@@ -45,7 +54,7 @@ def product_of_rows(x: torch.Tensor, b: torch.Tensor, out: torch.Tensor | None =
 
 
 def passes(w: torch.Tensor, widths, x: torch.Tensor, labels: torch.Tensor):
-    """Inputs a and errors delta of every layer, and log-probabilities, for rows x (B, d) at weights w (D,).
+    """Inputs and errors of every layer, and log-probabilities, for rows x (B, d) at weights w (D,).
 
     labels : (B,) int64, -1 for a row that has no class: its errors are 0.
 
@@ -89,16 +98,18 @@ def weighted_sum(
 
 
 def clipped_sum(w: torch.Tensor, widths, x: torch.Tensor, labels: torch.Tensor, clip: float) -> torch.Tensor:
-    """sum_i g_i min(1, clip / |g_i|) over the rows of a batch, (D,); g_i over all layers, weights and biases.
+    """sum_i g_i min(1, clip / |g_i|) over the rows of a batch, (D,), with g_i over all layers, weights and biases.
 
-    L2 sensitivity: ``clip`` under add/remove, 2 ``clip`` under replace-one. Proof: w is shared by the rows and no
-    function of them, given the releases before; so the term of a row depends on that row alone, and its norm is at
-    most ``clip``. A row that comes or goes changes the sum by its term, a row that is replaced by the difference of
-    two terms. A row without a class (label -1), or whose norm is not finite, has the term 0.
+    L2 sensitivity: ``clip`` under add/remove, 2 ``clip`` under replace-one. Proof.
 
-    In double precision the bound holds up to rounding, about 1e-13 of ``clip`` for the batches of this suite; in single
-    precision the terms of all other rows may move in their last digits with the size of the batch, which no bound here
-    covers: hence the refusal. Raises TypeError for weights that are not float64.
+    1. Given the earlier releases, w is no function of the rows. So the term of a row depends on that row alone, and its
+       norm is at most ``clip``.
+    2. Adding or removing a row changes the sum by its term. Replacing a row changes it by the difference of two terms.
+    3. A row without a class (label -1), or whose norm is not finite, has the term 0.
+
+    In double precision the bound holds up to rounding, about 1e-13 of ``clip`` for the batches of this suite. In single
+    precision the last digits of the terms of all other rows may change with the size of the batch. No bound here covers
+    that. So weights that are not float64 raise TypeError.
     """
     if w.dtype != torch.float64:
         raise TypeError(f"clipped_sum: weights are {w.dtype}; a bound on the sensitivity needs torch.float64")
@@ -111,9 +122,9 @@ def clipped_sum(w: torch.Tensor, widths, x: torch.Tensor, labels: torch.Tensor, 
 
 
 def mean_gradient(w: torch.Tensor, widths, x: torch.Tensor, labels: torch.Tensor) -> tuple[torch.Tensor, float]:
-    """Mean gradient (D,) and mean loss -log p(y | x, w), nats, of a batch of at least one row, every row with a class.
+    """Mean gradient (D,) and mean loss -log p(y | x, w), nats, of a batch; not private.
 
-    Not private.
+    The batch has at least one row, and every row has a class.
     """
     inputs, errors, log_p = passes(w, widths, x, labels)
     loss = -log_p.gather(1, labels[:, None]).mean()

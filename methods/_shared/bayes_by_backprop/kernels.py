@@ -1,6 +1,6 @@
 """Compiled parts of a step in double precision on a CPU: products with pixels, standard deviations and their slope.
 
-A row of a product is summed in one order, whatever the other rows are.
+A row of a product is summed in one order, independent of the other rows.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _LARGEST = 700.0
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
 def sparse_product(a, b, out):
-    """a b into ``out`` (n, m), for b (k, m) and an a (n, k) of which most entries are 0: these are left out."""
+    """a b into ``out`` (n, m), for b (k, m) and an a (n, k) of which most entries are 0 and are skipped."""
     k, m = b.shape
     at = np.empty(k + 1, dtype=np.int64)
     for i in range(len(a)):

@@ -1,4 +1,4 @@
-"""Settings that the methods of this engine share. Light: adapters import it when they are listed."""
+"""Settings shared by the methods of Bayes by backprop. Importing this module is cheap."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from models.bnn_classification import GaussianPrior, ScaleMixturePrior
 
 PRIORS = ("gaussian", "scale_mixture")
 OPTIMISERS = ("sgd", "adam")
-#: leaks of every private method of this engine that the ledger does not count.
+#: leaks of every private method of Bayes by backprop that the ledger does not count.
 LEAKS = (
     Leak(
         LeakKind.TUNED,
@@ -25,10 +25,10 @@ _WHO = "network training"
 
 @dataclass(frozen=True)
 class TrainingSettings:
-    """The settings that every method has."""
+    """The settings that every method of Bayes by backprop has."""
 
-    #: epochs after which the weights (of a posterior: their means) are kept for learning curves; training does not
-    #: depend on it, and epochs that are not reached are left out.
+    #: epochs after which the weights (of a posterior: their means) are kept for learning curves. Training does not
+    #: depend on it. Epochs that are not reached are left out.
     snapshots: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
@@ -51,7 +51,7 @@ class VariationalSettings(TrainingSettings):
 
 @dataclass(frozen=True)
 class PrivateSettings(TrainingSettings):
-    """Clip, rate and batch of Opacus' MNIST example (the row of 1.19 and of 7.10)."""
+    """Clipping norm, learning rate and batch size of Opacus' MNIST example (the row of 1.19 and of 7.10)."""
 
     epochs: int = 30  # passes over the rows, in expectation
     batch_size: int = 256  # L, expected rows per step
@@ -61,11 +61,11 @@ class PrivateSettings(TrainingSettings):
 
 @dataclass(frozen=True)
 class PrivateVariationalSettings(VariationalSettings, PrivateSettings):
-    """Clip, rate and batch as in DP-SGD; the norm is that of a row's gradient in w."""
+    """Clipping norm, learning rate and batch size as in DP-SGD. The norm is that of a row's gradient in w."""
 
 
 def check(settings) -> None:
-    """Raises ValueError naming the first hyper-parameter that is out of range."""
+    """Raise ValueError, which names the first setting that is out of range."""
     present = {field.name for field in fields(settings)}
 
     def those(*names: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Code that the adapters share: training rows, plan of the steps, calibration, and release of a clipped sum."""
+"""Training code shared by the methods of Bayes by backprop: rows, steps, calibration, and release of a clipped sum."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PROOF = "methods._shared.bayes_by_backprop.gradients.clipped_sum"
 
 @dataclass(frozen=True)
 class Rows:
-    """Training rows as they came (n, d), class of each (-1: none), and the public scale of the inputs."""
+    """Training rows in original units (n, d), the class of each (-1: none), and the public scale of the inputs."""
 
     x: np.ndarray
     labels: np.ndarray
@@ -26,7 +26,7 @@ class Rows:
     widths: tuple[int, ...]
 
     def batch(self, rows: np.ndarray, dtype=None):
-        """(x / input_scale, labels) of the given rows, on the device; float64 unless told otherwise."""
+        """(x / input_scale, labels) of the given rows, on the device; float64 by default."""
         import torch
 
         from methods._shared.bayes_by_backprop.gradients import device
@@ -38,9 +38,9 @@ class Rows:
 def rows_of(task: Task, *, private: bool) -> Rows:
     """The task's rows, checked.
 
-    A label that is no class is refused where nothing is promised. A private method cannot refuse it: to stop is an
-    answer that depends on one row. Such a row takes part with gradient 0. The public knowledge is checked for both: the
-    number of rows, and the documented range of the labels. Raises ValueError.
+    A method without privacy refuses a label that is no class. A private method cannot refuse it, because stopping would
+    reveal one row. There such a row takes part with gradient 0. The public knowledge is checked for both: the number of
+    rows, and the documented range of the labels. Raises ValueError.
     """
     model: BNNClassification = task.model
     if task.n < 1 or task.public.n < 1:
@@ -68,7 +68,7 @@ def rows_of(task: Task, *, private: bool) -> Rows:
 
 @dataclass(frozen=True)
 class PoissonPlan:
-    """Poisson batches: ``rate`` a row and step, ``steps`` in all, ``expected`` rows a batch. All public."""
+    """Poisson batches: ``rate`` per row and step, ``steps`` in all, ``expected`` rows per batch. All are public."""
 
     rate: float
     steps: int
@@ -86,13 +86,13 @@ def poisson_plan(n: int, batch_size: int, epochs: int) -> PoissonPlan:
 
 
 def partition(n: int, batch_size: int, rng: np.random.Generator) -> list[np.ndarray]:
-    """A random permutation of n row numbers cut into batches; the last one may be smaller. Reads no row."""
+    """A random permutation of n row numbers split into batches; the last one may be smaller. Reads no row."""
     order = rng.permutation(n)
     return [order[k : k + batch_size] for k in range(0, n, batch_size)]
 
 
 def warm_up() -> None:
-    """Import torch and compile (or load from the cache) what a step needs, so that no fit is charged for it."""
+    """Import torch and compile (or load from the cache) the kernels, so that no fit's time includes it."""
     import torch
 
     from methods._shared.bayes_by_backprop import gradients, kernels
@@ -120,10 +120,10 @@ def poisson_noise_multiplier(method: str, budget: Budget, plan: PoissonPlan) -> 
 
 
 class PoissonSums:
-    """Noisy sums of clipped gradients over Poisson batches: the private part of DP-SGD, charged when this is made.
+    """Noisy sums of clipped gradients over Poisson batches, the private part of DP-SGD.
 
-    ``rows``, ``plan`` and ``noise_multiplier`` are what it was made with. Raises ValueError as :func:`rows_of` and
-    :func:`poisson_noise_multiplier` do.
+    Creating it charges the budget. ``rows``, ``plan`` and ``noise_multiplier`` are its inputs. Raises ValueError as
+    :func:`rows_of` and :func:`poisson_noise_multiplier` do.
     """
 
     def __init__(self, method: Method, task: Task, s: PrivateSettings, budget: Budget):
@@ -144,7 +144,7 @@ class PoissonSums:
         self._batches = self._noise.batches(task.n)
 
     def release(self, w, step: int):
-        """The sum at weights ``w`` (D,) over the batch of that step, with its noise, (D,)."""
+        """The noisy sum (D,) at weights ``w`` (D,) over the batch of that step."""
         from methods._shared.bayes_by_backprop import gradients
 
         s, batch = self._settings, self.rows.batch(self._batches.draw(step))
@@ -163,6 +163,6 @@ def noisy(total, noise):
 
 
 def require_finite(method: str, task: str, finite: bool) -> None:
-    """Raises Diverged."""
+    """Raise Diverged unless ``finite``."""
     if not finite:
         raise Diverged(f"{task}: {method} left the finite range; lower learning_rate")

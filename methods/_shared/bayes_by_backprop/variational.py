@@ -1,7 +1,7 @@
 """Mean-field Gaussian over the weights: w = mean + s xi, s = softplus(rho), with xi ~ N(0, I) drawn once per step.
 
-Everything here reads only its input gradients of the data term, the draw xi and the variational parameters. The
-gradients of a private method are released ones, so all of this is post-processing.
+All functions read only the gradients of the data term, the draw xi and the variational parameters. The gradients of a
+private method are released ones, so all of this is post-processing.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from models.bnn_classification import (
 )
 from privacy.normal import NormalStream
 
-#: normals from which the compiled stream is used.
+#: smallest number of normals for which the compiled stream is used.
 _FAST_FROM = 256
 
 
@@ -56,7 +56,11 @@ def start(widths, rng: np.random.Generator) -> torch.Tensor:
 def minus_score(prior: GaussianPrior | ScaleMixturePrior, w: torch.Tensor) -> torch.Tensor:
     """-d log P(w) / dw, elementwise.
 
-    Scale mixture: r w / sd_wide^2 + (1 - r) w / sd_narrow^2 with r the chance that w came from the wide component.
+    For the scale mixture it is
+
+        r w / sd_wide^2 + (1 - r) w / sd_narrow^2,
+
+    with r the probability that w came from the wide component.
     """
     if isinstance(prior, GaussianPrior):
         return w / prior.sd**2
@@ -67,14 +71,14 @@ def minus_score(prior: GaussianPrior | ScaleMixturePrior, w: torch.Tensor) -> to
 
 
 class Recorder:
-    """Keeps weights in half precision after the epochs asked for: what learning curves are drawn from."""
+    """Keeps weights in half precision after the requested epochs, for learning curves."""
 
     def __init__(self, epochs: tuple[int, ...], steps_an_epoch: float = 1.0):
         self._due = {round(e * steps_an_epoch): e for e in epochs}
         self._kept: list[tuple[int, np.ndarray]] = []
 
     def after(self, steps: int, w: torch.Tensor) -> None:
-        """``steps`` steps are done, the weights are ``w`` (D,)."""
+        """Record the weights ``w`` (D,) after ``steps`` steps, if requested."""
         if steps in self._due:
             self._kept.append((self._due[steps], w.cpu().numpy().astype(np.float16)))
 
@@ -89,7 +93,7 @@ class MeanField:
     def __init__(self, mean: torch.Tensor, rho_start: float):
         self.mean = mean
         self.rho = torch.full_like(mean, rho_start)
-        # Vectors of the step, made once: fresh memory would cost more than the arithmetic.
+        # Vectors of the step, allocated once: allocation would take longer than the arithmetic.
         self.xi, self.s, self.w, self._slope, self._spare = (torch.empty_like(mean) for _ in range(5))
 
     def draw(self, normals: Normals) -> torch.Tensor:
@@ -107,15 +111,18 @@ class MeanField:
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Unbiased gradient in (mean, rho) of E_q[data loss] + weight KL(q | prior), at the current draw.
 
-        With u = data - weight d log P(w) / dw: (u, s' xi u - weight s' / s), where s' = ds / drho = 1 / (1 + exp(-rho))
-        (Blundell et al. 2015, section 3.2; the two terms of log q that cancel in expectation are left out). A Gaussian
-        prior enters by its KL in closed form: the same gradient with less variance.
+        With u = data - weight d log P(w) / dw and s' = ds / drho = 1 / (1 + exp(-rho)), it is
+
+            (u, s' xi u - weight s' / s)
+
+        (Blundell et al. 2015, section 3.2). The two terms of log q that cancel in expectation are left out. A Gaussian
+        prior enters by its KL in closed form, which gives the same gradient with less variance.
 
         Parameters
         ----------
         data : (D,), gradient in w of the data loss at the current draw; overwritten. Both results are valid until the
             next call.
-        weight : kappa / N where the data loss is a mean over N rows.
+        weight : kappa / N if the data loss is a mean over N rows.
         """
         rho, slope = self._spare, self._slope
         if isinstance(prior, GaussianPrior):
@@ -131,13 +138,15 @@ class MeanField:
     def printed_gradients(
         self, data: torch.Tensor, weight: float, prior: GaussianPrior | ScaleMixturePrior
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """(Delta_mu, Delta_rho) of the note's algorithm 1, at the current draw.
+        """(Delta_mu, Delta_rho) of the note's algorithm 1, at the current draw. Arguments as in :meth:`gradients`.
 
-        With g = data - weight d log P(w) / dw: (g + weight xi / s, s' xi g + weight (xi^2 - 1) s' / s). The second
-        terms are the note's m_b and r_b, read as gradients of log q(w | mu, rho) (it prints P for q and no logarithm).
-        The path term d log q / dw = -xi / s is missing from g: so the mean of Delta_rho has no gradient of the entropy,
-        -s' / s, and Delta_mu has a noise of standard deviation 1 / s that would cancel. Arguments as in
-        :meth:`gradients`.
+        With g = data - weight d log P(w) / dw they are
+
+            (g + weight xi / s, s' xi g + weight (xi^2 - 1) s' / s).
+
+        The second terms are the note's m_b and r_b, read as gradients of log q(w | mu, rho); the note prints P for q
+        and no logarithm. The path term d log q / dw = -xi / s is missing from g. So the mean of Delta_rho has no
+        gradient of the entropy, -s' / s. Delta_mu has noise of standard deviation 1 / s that would otherwise cancel.
         """
         rho, slope = self._spare, self._slope
         g = data.add_(minus_score(prior, self.w), alpha=weight)
@@ -162,7 +171,7 @@ class MeanField:
 
 
 def optimiser(settings, groups: list[dict]) -> torch.optim.Optimizer:
-    """torch's SGD with momentum, or Adam with its default constants; on tensors whose ``grad`` the caller sets."""
+    """torch's SGD with momentum, or Adam with its default constants, on tensors whose ``grad`` the caller sets."""
     if settings.optimiser == "adam":
         return torch.optim.Adam(groups, lr=settings.learning_rate, fused=True)
     return torch.optim.SGD(groups, lr=settings.learning_rate, momentum=settings.momentum, fused=True)

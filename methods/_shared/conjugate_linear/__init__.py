@@ -1,2 +1,1 @@
-"""Linear regression with unknown noise on inputs scaled to [-1, 1]: a row's likelihood is a member of the conjugate
-family."""
+"""Linear regression with unknown noise on scaled inputs, where the likelihood of a row is conjugate to the prior."""

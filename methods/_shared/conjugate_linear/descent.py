@@ -1,15 +1,17 @@
 """DP-SGD on linear regression with unknown noise: on the lower bound of a mean-field q, or on the likelihood.
 
-q(w) = N(m, diag(s^2)) and log v ~ N(mu, t^2), so E[1/v] = exp(-mu + t^2 / 2), and the lower bound contains no integral.
-E[1/v] is approximated by e^-mu, because t^2 is of the order 1/n. For a row with r = y - m . x1 and q = r^2 + sum_j
-s_j^2 x1_j^2, the gradients of the data term are
+q(w) = N(m, diag(s^2)) and log v ~ N(mu, t^2). So E[1/v] = exp(-mu + t^2 / 2), and the lower bound contains no integral.
+E[1/v] is approximated by e^-mu, because t^2 is of the order 1/n. For a row let r = y - m . x1 and
+q = r^2 + sum_j s_j^2 x1_j^2. The gradients of the data term are
 
     in m: -(r / v) x1,    in log s_j: (s_j^2 / v) x1_j^2,    in mu: (1 - q / v) / 2,    v = e^mu.
 
-Each part is multiplied by a number that reads no row, and clipped by itself. For m the number is sqrt(v), so residuals
-are measured in their standard deviation and the noise decreases with it. For log s_j it is v / s_j^2 times a weight.
-For mu it is a weight, where q / v is cut at ``MOST`` and 1 is replaced by the expectation of the cut value under the
-model. So cutting causes no bias if residuals are Gaussian (Huber's proposal 2).
+Each part is multiplied by a number that reads no row, and is clipped separately.
+
+- For m the number is sqrt(v). Residuals are then measured in their standard deviation, and the noise decreases with it.
+- For log s_j it is v / s_j^2 times a weight.
+- For mu it is a weight. q / v is truncated at ``MOST``, and 1 is replaced by the expectation of the truncated value
+  under the model. So truncation causes no bias if residuals are Gaussian (Huber's proposal 2).
 """
 
 from __future__ import annotations
@@ -32,11 +34,11 @@ from privacy.ledger import Relation, Sampling
 
 #: v at the start: the mean square of a scaled target whose range was estimated privately.
 START = 1.0 / 9.0
-#: squared residual over v at which it is cut.
+#: largest squared residual over v; larger ones are truncated.
 MOST = 9.0
-#: clip of the squares of the inputs and of the residual's part, over that of the means.
+#: clipping norm of the squares of the inputs and of the residual's part, over that of the means.
 SMALL = 1.0 / 3.0
-#: the clip grows up to this many times its usual value where the noise is too small to matter.
+#: largest factor by which the clipping norm grows if the noise is negligible.
 LARGEST = 4.0
 _WHAT = "sum of clipped per-row gradients"
 _PROOF = "methods._shared.conjugate_linear.kernel.clipped_sum"
@@ -47,7 +49,7 @@ class Settings:
     """Constants chosen on synthetic rows (4 to 16 columns, 1,500 to 20,000 rows), on no data set of the suite."""
 
     steps: int = 1000  #: T, noisy gradient steps
-    sampling_rate: float = 0.1  #: q, chance of a row to be in a batch; see ``most_rows``
+    sampling_rate: float = 0.1  #: q, probability that a row is in a batch; see ``most_rows``
     #: largest expected batch: q is at most this over n (synthetic tables of a million rows)
     most_rows: int = field(default=20_000, metadata={"later": True})
     clip: float = 1.0  #: least C, norm of a row's gradient in the means, over the typical norm of scaled [x, 1]
@@ -65,7 +67,7 @@ class Settings:
 
 
 class Descent(InKnownBox):
-    """A method that is made from :func:`train`: what ``dp_sgd`` and ``dp_vi_vinaroz`` share."""
+    """A method based on :func:`train`; base class of ``dp_sgd`` and ``dp_vi_vinaroz``."""
 
     models = ("bounded_linear_regression",)
     constants = (Constants.FORMULA, Constants.DEVELOPED)
@@ -82,7 +84,7 @@ class Descent(InKnownBox):
 
 
 class Plan(NamedTuple):
-    """Clip C of the means, clips and weights of the parts as the kernel takes them, and the learning rate."""
+    """Clipping norm C of the means, clipping norms and weights of the parts for the kernel, and the learning rate."""
 
     clips: np.ndarray
     weights: np.ndarray
@@ -94,7 +96,7 @@ class Plan(NamedTuple):
 
 
 class Fitted(NamedTuple):
-    """Means (p,), standard deviations (p,) and mu = log v, with what the run was."""
+    """Means (p,), standard deviations (p,) and mu = log v, with the settings of the run."""
 
     mean: np.ndarray
     sd: np.ndarray
@@ -103,17 +105,20 @@ class Fitted(NamedTuple):
 
 
 def centre(most: float) -> float:
-    """E min(z^2, most), z standard normal."""
+    """E min(z^2, most) for standard normal z."""
     return float(chdtr(3, most) + most * chdtrc(1, most))
 
 
 def schedule(public: PublicKnowledge, settings: Settings, noise_multiplier: float, *, bayes: bool) -> Plan:
-    """Clips and learning rate from public numbers and the noise alone.
+    """Clipping norms and learning rate, from public numbers and the noise. No data are read.
 
-    The learning rate is such that the noise alone moves a mean by ``travel`` sqrt(v) over the run (standard deviation),
-    eta = travel sqrt(3 / T) q n / (sensitivity sigma), at most ``max_rate`` / trace. If the noise allows more than
-    that, the clips grow instead, up to ``LARGEST`` times. The weight of the inputs' squares does not grow, so these are
-    then hardly clipped.
+    The learning rate is such that the noise alone moves a mean over the run by ``travel`` sqrt(v), in standard
+    deviation:
+
+        eta = travel sqrt(3 / T) q n / (sensitivity sigma).
+
+    It is at most ``max_rate`` / trace. If the noise allows more than that, the clipping norms grow instead, up to
+    ``LARGEST`` times. The weight of the inputs' squares does not grow, so these are then hardly clipped.
     """
     s = settings
     trace = 1.0 + sum(expected_squares(public, target=False))
@@ -122,7 +127,7 @@ def schedule(public: PublicKnowledge, settings: Settings, noise_multiplier: floa
     path = s.travel * math.sqrt(3.0 / s.steps) * s.rate(public.n) * public.n
     free = path / (np.linalg.norm(clips) * noise_multiplier)
     growth = min(LARGEST, max(1.0, free * trace / s.max_rate))
-    # fourth moments of a column: Gaussian with a third of the box for one standard deviation, or uniform
+    # fourth moments of a column on [-1, 1]: Gaussian with standard deviation 1/3, or uniform
     fourth = math.sqrt(sum(1.0 / 27.0 if r is None else 1.0 / 5.0 for r in public.x_bounds))
     weights = np.array([SMALL * clips[0] / fourth, growth * clips[2] / (0.5 * (MOST - centre(MOST)))])
     clips = growth * clips
@@ -130,19 +135,23 @@ def schedule(public: PublicKnowledge, settings: Settings, noise_multiplier: floa
 
 
 def train(method: str, task: Task, settings: Settings, budget: Budget, relation: Relation, *, bayes: bool) -> Fitted:
-    """T steps: a Poisson batch, the sum of clipped vectors, one release, one move; an empty batch releases noise alone.
+    """T steps, each with a Poisson batch, the sum of clipped vectors, one release and one update.
 
-    ``task``: rows scaled to [-1, 1] with what is public of their ranges. ``bayes``: the lower bound, whose prior's part
-    reads no data and is added after the noise; else the likelihood alone (a point: s = 0 and no prior).
+    An empty batch releases only noise. ``task`` has rows scaled to [-1, 1] with the public part of their ranges. With
+    ``bayes`` the objective is the lower bound. The prior's part of it reads no data and is added after the noise.
+    Otherwise the objective is the likelihood, and the result is a point (s = 0, no prior).
 
     The learning rate falls linearly to 0, and the second half of the iterates is averaged. The squares of the inputs do
-    not depend on the state, so the bound is stationary in s_j at s_j^2 = v / (n g_j + prior precision), where g_j is
-    the mean of its releases so far, bounded from below by its own noise and from above by 1, the largest square. v
-    stays between what the prior gives without a residual and 1, the largest mean square of a scaled target. All
-    of that is post-processing.
+    not depend on the state, so the bound is stationary in s_j at
 
-    Raises ValueError for a budget that states neither (epsilon, delta) nor a noise multiplier, Diverged where the
-    numbers leave the finite range.
+        s_j^2 = v / (n g_j + prior precision).
+
+    Here g_j is the mean of its releases so far. It is bounded from below by its own noise and from above by 1, the
+    largest square. v is bounded from below by its value under the prior without a residual, and from above by 1, the
+    largest mean square of a scaled target. All of this is post-processing.
+
+    Raises ValueError for a budget that states neither (epsilon, delta) nor a noise multiplier. Raises Diverged if a
+    number leaves the finite range.
     """
     from methods._shared.conjugate_linear.kernel import clipped_sum, norms_of
 

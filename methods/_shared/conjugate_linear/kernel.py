@@ -13,7 +13,7 @@ _LAX = {"reassoc", "contract"}
 
 @njit(cache=True, error_model="numpy", nogil=True, fastmath=_LAX)
 def norms_of(x1):
-    """(n, 2): sum of the squares of a row (n, p), and the root of the sum of the fourth powers without the last one."""
+    """(n, 2): for each row of (n, p) the sum of squares, and the root of the sum of fourth powers without the last."""
     out = np.empty((len(x1), 2))
     for i in range(len(x1)):
         square, fourth = x1[i, -1] * x1[i, -1], 0.0
@@ -26,7 +26,7 @@ def norms_of(x1):
 
 @njit(cache=True, error_model="numpy", nogil=True, fastmath=_LAX)
 def clipped_sum(x1, norms, y, rows, mean, squares, variance, weights, clips, most, centre, whole):
-    """Sum over ``rows`` of a row's gradient vector, clipped part by part; (p + d + 1,) with p = d + 1.
+    """Sum over ``rows`` of a row's gradient vector, clipped part by part, (p + d + 1,) with p = d + 1.
 
     With r = y - mean . x1, q = r^2 + sum_j squares_j x1_j^2 (the expected squared residual) and v = ``variance``, the
     parts of a row's vector are
@@ -38,16 +38,24 @@ def clipped_sum(x1, norms, y, rows, mean, squares, variance, weights, clips, mos
 
     Parameters
     ----------
-    x1 : (n, p) rows with the bias last; norms : :func:`norms_of` it; y : (n,); rows : (b,) row numbers, int64.
-    mean, squares : (p,) means and variances of the weights; variance : v > 0.
-    weights : (2,) >= 0; clips : (3,) >= 0, largest norm of each part; most, centre : of the last part.
-    whole : False for a point, whose ``squares`` are 0 and which releases no squares of inputs: these are left at 0.
+    x1 : (n, p) rows with the bias last.
+    norms : :func:`norms_of` x1.
+    y : (n,) targets.
+    rows : (b,) row numbers, int64.
+    mean, squares : (p,) means and variances of the weights.
+    variance : v > 0.
+    weights : (2,) >= 0.
+    clips : (3,) >= 0, largest norm of each part.
+    most, centre : of the last part.
+    whole : False for a point. Its ``squares`` are 0, and it releases no squares of inputs: these are left at 0.
 
-    L2 sensitivity under add/remove: the norm of ``clips``. Proof: given mean, squares and variance, which are functions
-    of earlier releases and public numbers, a row in the batch adds its own three parts, each times min(1, clip / norm),
-    so a vector of squared norm at most the sum of the squared clips; a row that is not in the batch adds nothing, and
-    one with a part whose norm is not finite adds 0. The other rows of the batch do not depend on it (Poisson sampling
-    draws each row by itself).
+    L2 sensitivity under add/remove: the norm of ``clips``. Proof.
+
+    1. mean, squares and variance are functions of earlier releases and public numbers. Given them, a row in the batch
+       adds its own three parts, each times min(1, clip / norm). This vector has a squared norm of at most the sum of
+       the squared clips.
+    2. A row that is not in the batch adds nothing. A row with a part whose norm is not finite adds 0.
+    3. The other rows of the batch do not depend on it, because Poisson sampling draws each row independently.
     """
     p = mean.shape[0]
     d = p - 1

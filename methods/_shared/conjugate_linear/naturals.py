@@ -1,8 +1,11 @@
-"""Natural parameters of the normal-inverse-gamma, the contribution of a row, and weights by the order of rows.
+"""Natural parameters of the normal-inverse-gamma, the contribution of a row, and the weights of the rows in SEP.
 
-A row's likelihood N(y; w . x1, v), x1 = [x, 1], is exp of an inner product with the statistics (w / v, w w' / v, 1 / v,
-log v). So it is a site T(z) = (x1 y, x1 x1', y^2 / 2, 1/2) of the conjugate family, whatever the cavity is. EP, SEP and
-their clipped variant therefore end at prior + sum of weights x T(z_n). The order of the rows determines the weights.
+A row's likelihood N(y; w . x1, v), x1 = [x, 1], is exp of an inner product with the statistics
+
+    (w / v, w w' / v, 1 / v, log v).
+
+So it is a site T(z) = (x1 y, x1 x1', y^2 / 2, 1/2) of the conjugate family, whatever the cavity is. EP, SEP and their
+clipped variant therefore end at prior + sum of weights x T(z_n). The order of the rows determines the weights.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from models.linear_regression_unknown_noise import LinearRegressionUnknownNoise,
 
 
 class Moments(NamedTuple):
-    """Weighted sums over rows: x1 x1' (p, p), x1 y (p,), y^2 and 1 (the number of rows); p counts the bias."""
+    """Weighted sums over rows: x1 x1' (p, p), x1 y (p,), y^2 and 1 (the number of rows); p includes the bias."""
 
     xx: np.ndarray
     xy: np.ndarray
@@ -33,7 +36,7 @@ class Moments(NamedTuple):
 
 
 def moments(x: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) -> Moments:
-    """Moments of rows x (n, d) and targets y (n,); ``weights`` (n,) of the rows, 1 if there are none."""
+    """Moments of rows x (n, d) and targets y (n,); ``weights`` (n,) of the rows, 1 by default."""
     x1 = with_bias(x)
     weighted = x1 if weights is None else x1 * weights[:, None]
     yy = float(y @ y) if weights is None else float(weights @ y**2)
@@ -41,9 +44,10 @@ def moments(x: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) -> 
 
 
 def averaging_weights(n: int, epochs: int, rate: float, rng: np.random.Generator) -> np.ndarray:
-    """Weights (n,) of the sites in N f after f <- (1 - rate) f + rate f_n, once a row, in a fresh order each epoch.
+    """Weights (n,) of the sites in N f after f <- (1 - rate) f + rate f_n, once per row, in a fresh order each epoch.
 
-    A row at place t of epoch e has weight N rate (1 - rate)^(rows that come later). f starts at 0. ``rate`` in (0, 1].
+    A row visit has weight N rate (1 - rate)^k, where k is the number of later row visits. f starts at 0. ``rate`` is in
+    (0, 1].
     """
     later = np.arange(n - 1, -1, -1)
     weights = np.zeros(n)
@@ -53,12 +57,12 @@ def averaging_weights(n: int, epochs: int, rate: float, rng: np.random.Generator
 
 
 def absorbed(rate: float, steps: int) -> float:
-    """Share of the data in N f after so many steps: 1 - (1 - rate)^steps."""
+    """Share of the data in N f after ``steps`` steps: 1 - (1 - rate)^steps."""
     return -math.expm1(steps * math.log1p(-rate)) if rate < 1 else 1.0
 
 
 def site_norms(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """(n,) Euclidean norms of T(z), all numbers of the matrix x1 x1' counted."""
+    """Euclidean norms (n,) of T(z), over all entries of the matrix x1 x1'."""
     squares = 1.0 + (x**2).sum(axis=1)
     return np.sqrt(squares * (squares + y**2) + 0.25 * y**4 + 0.25)
 

@@ -1,4 +1,4 @@
-"""Linear regression on scaled inputs from one noisy release: code that its methods share, besides that of AdaSSP."""
+"""Linear regression on scaled inputs from one noisy release: code shared by its methods, besides AdaSSP."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from models.task import PublicKnowledge, Task
 from privacy.budget import Budget
 from privacy.ledger import Relation
 
-#: mean square of a scaled column: bought (a third of the box is one standard deviation), or documented (as if
-#: uniform over its range).
+#: mean square of a scaled column. BOUGHT: its range was estimated privately (standard deviation 1/3). DOCUMENTED: its
+#: range is documented (as if uniform over it).
 BOUGHT, DOCUMENTED = 1.0 / 9.0, 1.0 / 3.0
 
 
 class InKnownBox(InFrame):
-    """A private method whose scaled task still says which columns fill a documented range."""
+    """A private method on scaled rows whose task states which columns have a documented range."""
 
     def fit(self, task: Task, settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Make the scaling and fit on scaled rows. ``public.x_bounds`` and ``y_bounds`` are (-1, 1) if documented."""
+        """Scale the rows and fit. ``public.x_bounds`` and ``y_bounds`` are (-1, 1) for documented ranges."""
         frame = make_frame(task, budget, self.share)
         known = [None if r is None else (-1.0, 1.0) for r in ranges_of(task)]
         boxed = frame.task(task)
@@ -37,7 +37,7 @@ class InKnownBox(InFrame):
 
 
 class OneRelease(InKnownBox):
-    """A method that reads one noisy release of clipped second moments: what ``dp_sep_corrected`` and AdaSSP share."""
+    """A method that reads one noisy release of clipped second moments; base of ``dp_sep_corrected`` and AdaSSP."""
 
     models = ("bounded_linear_regression",)
     constants = (Constants.FORMULA, Constants.DEVELOPED)
@@ -62,17 +62,19 @@ def squared_bound(rule: ClipRule, public: PublicKnowledge, noise_multiplier: flo
 
 
 def clipped_site_sum(x: np.ndarray, y: np.ndarray, squared: float) -> np.ndarray:
-    """Sum over the rows of the clipped site T(z), the bias entry left out, as one vector of the release.
+    """Sum over the rows of the clipped site T(z), without the bias entry, as one vector of the release.
 
-    T(z), z = [q, 1] with q = (x, y), (n, d + 1), is the upper triangle of q q' and q itself (the products with the
-    bias); entries that stand twice in z z' are multiplied by sqrt(2). The entry 1 x 1, the number of rows, is public
-    and not part of it. Each row's vector is scaled to norm <= sqrt(``squared``^2 - 1): all its moments shrink alike, as
+    For z = [q, 1] with q = (x, y), (n, d + 1), T(z) is the upper triangle of q q' and q itself (the products with the
+    bias). Entries that occur twice in z z' are multiplied by sqrt(2). The entry 1 x 1, the number of rows, is public
+    and not part of it. Each row's vector is scaled to norm <= sqrt(``squared``^2 - 1). All its moments shrink alike, as
     if the row had a weight below 1.
 
     L2 sensitivity under add/remove with n public: sqrt(squared^2 - 1). Proof: a row adds its own vector, scaled by
-    min(1, bound / norm), and nothing else; a row with a number that is not finite adds 0. The norm before scaling is
-    that of z z' without one entry 1, so its square is (|q|^2 + 1)^2 - 1: a row with |z|^2 <= ``squared`` is left alone.
-    Replace-one, the relation of the published algorithm, would have twice the bound.
+    min(1, bound / norm), and nothing else. A row with a number that is not finite adds 0.
+
+    The norm before scaling is that of z z' without one entry 1, so its square is (|q|^2 + 1)^2 - 1. A row with
+    |z|^2 <= ``squared`` is therefore not clipped. Under replace-one, the relation of the published algorithm, the
+    sensitivity would be at most twice the bound.
     """
     bound, upper = math.sqrt(squared**2 - 1.0), np.triu_indices(x.shape[1] + 1)
     twice = np.where(upper[0] == upper[1], 1.0, math.sqrt(2.0))
@@ -91,7 +93,7 @@ def clipped_site_sum(x: np.ndarray, y: np.ndarray, squared: float) -> np.ndarray
 
 
 def gram_of_sites(released: np.ndarray, d: int, n: int) -> np.ndarray:
-    """[x, 1, y] second moments, (d + 2, d + 2), from the vector of :func:`clipped_site_sum`; n is the bias entry."""
+    """Second moments (d + 2, d + 2) of [x, 1, y] from the vector of :func:`clipped_site_sum`; n is the bias entry."""
     cross, squares = released[: d + 1] / math.sqrt(2.0), adassp.unpacked(released[d + 1 :], d + 1)
     order = [*range(d), d + 1, d]  # (x, y, 1) -> (x, 1, y)
     whole = np.block([[squares, cross[:, None]], [cross[None, :], np.full((1, 1), float(n))]])
@@ -99,12 +101,12 @@ def gram_of_sites(released: np.ndarray, d: int, n: int) -> np.ndarray:
 
 
 def posterior(model: LinearRegressionUnknownNoise, found: adassp.Reading, n: int) -> NormalInverseGamma:
-    """The normal-inverse-gamma posterior that takes the noisy moments for those of n rows and ignores the noise."""
+    """The normal-inverse-gamma posterior that treats the noisy moments as those of n rows and ignores the noise."""
     scale = model.scale + 0.5 * (found.residual + model.precision * float(found.weights @ found.weights))
     return NormalInverseGamma(found.weights, np.linalg.cholesky(found.matrix), model.shape + 0.5 * n, scale)
 
 
 def point_estimate(weights: np.ndarray, variance: float) -> LinearGaussian:
-    """Weights (d + 1,), bias last, and residual variance, scaled units."""
+    """Point estimate with weights (d + 1,), bias last, and residual variance, in scaled units."""
     d = len(weights) - 1
     return LinearGaussian(weights, None, max(variance, 1e-9), Standardiser(np.zeros(d), np.ones(d), 0.0, 1.0))

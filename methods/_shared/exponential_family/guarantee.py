@@ -1,11 +1,11 @@
-"""The privacy cost of one exact draw from a conjugate posterior, and the tempering that a budget requires.
+"""Privacy cost of one exact draw from a conjugate posterior, and the tempering that a budget requires.
 
 Relation: replace one record, n fixed and public. A draw is made from the distribution with natural parameter
 
-    prior_weight eta0 + data_weight sum_i (S(x_i), 1),
+    prior_weight eta0 + data_weight sum_i (S(x_i), 1).
 
-so that ``data_weight`` is r of algorithm 2 (diffused) and ``prior_weight`` is 1 / m of algorithm 3 (concentrated) of
-Geumlek, Song & Chaudhuri 2017; both are 1 in algorithm 1. Neither depends on the data.
+In Geumlek, Song & Chaudhuri 2017, ``data_weight`` is r of algorithm 2 (diffused), and ``prior_weight`` is 1 / m of
+algorithm 3 (concentrated). Both are 1 in algorithm 1. Neither depends on the data.
 """
 
 from __future__ import annotations
@@ -37,37 +37,60 @@ def supremum(
     data_weight: float = 1.0,
     prior_weight: float = 1.0,
 ) -> float | np.ndarray:
-    """Largest Renyi divergence of one draw over all pairs of neighbours, exactly; ``inf`` where there is no bound.
+    """Largest Renyi divergence of one draw over all pairs of neighbours, exactly; ``inf`` if there is no bound.
 
     Parameters
     ----------
-    prior : eta0, natural parameters. n : rows, at least 1. order : at least 1 (1: Kullback-Leibler), a number or (k,).
-    data_weight : r in (0, 1]. prior_weight : 1 / m >= 1.
+    law : the exponential family.
+    prior : eta0, natural parameters.
+    n : rows, at least 1.
+    order : at least 1 (1: Kullback-Leibler), a number or (k,).
+    data_weight : r in (0, 1].
+    prior_weight : 1 / m >= 1.
 
     Returns a number, or (k,). Raises ValueError for numbers out of range.
 
-    Proof for categories (a Bernoulli trial has two). Let a be the Dirichlet parameters of ``prior_weight eta0``, s =
-    data_weight. Neighbours have distributions with parameters P = a + s c and Q = P + s (e_j - e_i), where c are the
-    counts of n records, c_i >= 1, and i != j.
+    Proof for categories (a Bernoulli trial has two). Let a be the Dirichlet parameters of ``prior_weight eta0``, and
+    s = data_weight. Neighbours have distributions with parameters
 
-    1. Both distributions have the same total, so its log-Gamma cancels and D(P || Q) = d(P_i, -s) + d(P_j, s) with
-       the function d of :func:`coordinate_divergence`, which also says when it is finite.
-    2. d is convex in its first argument: it is an integral of b^2 trigamma(p + u b) over u with weights >= 0, and
-       trigamma is convex. So for fixed i, j the divergence is convex in c on the simplex {c >= 0, c_i >= 1, sum c = n},
-       and largest at one of its corners c = e_i + (n - 1) e_l, l = 1, ..., d.
-    3. These corners are data sets (one record in i, all others in l), so the maximum over all ordered i != j and all l
-       is the supremum, and it is attained. (Only l = i or j has P at a corner of the set of all posteriors; for d >= 3
-       the maximum is at another l, because trigamma falls: there both coordinates are small.)
+        P = a + s c   and   Q = P + s (e_j - e_i),
 
-    Values of a query in [0, 1] (algorithm 4), two parameters, P = (a + t, .), Q = (a + t + b, .), 0 < b <= s, both t
-    and t + b in [0, s n]: by 2 the maximum over t for fixed b is at t = 0 or t + b = s n. At t = 0, P is fixed; d(p, b)
-    has the derivative digamma(p + b) - digamma(p - (order - 1) b) in b, of the sign of b, so b = s is worst. At t + b =
-    s n, Q is fixed; d(q - b, b) has the derivative order / (order - 1) [digamma(q - b) - digamma(q - order b)], of the
-    same sign, so b = s is worst again. Both are corners of 3. Likewise for b < 0. QED
+    where c are the counts of n records, c_i >= 1, and i != j.
 
-    Proof for the mean of a Gaussian. The variance of theta is 1 / (variance k) with k the last natural parameter, the
-    same for all data; the first one moves by at most s 2 clip. So D = order (s 2 clip)^2 / (2 variance k), reached
-    where one record moves from -clip to clip. QED
+    1. Both distributions have the same total, so its log-Gamma cancels, and
+
+           D(P || Q) = d(P_i, -s) + d(P_j, s)
+
+       with the function d of :func:`coordinate_divergence`, which also says when d is finite.
+    2. d is convex in its first argument. It is an integral of b^2 trigamma(p + u b) over u with weights >= 0, and
+       trigamma is convex. So for fixed i, j the divergence is convex in c on the simplex {c >= 0, c_i >= 1, sum c = n}.
+       It is largest at one of the corners c = e_i + (n - 1) e_l, l = 1, ..., d.
+    3. These corners are data sets: one record in i, all others in l. So the maximum over all ordered i != j and all l
+       is the supremum, and it is attained. Only l = i or l = j has P at a corner of the set of all posteriors. For d >=
+       3 the maximum is at another l, where both coordinates are small, because trigamma falls.
+
+    Proof for values of a query in [0, 1] (algorithm 4). There are two parameters, and
+
+        P = (a + t, .),   Q = (a + t + b, .),   0 < b <= s,   t and t + b in [0, s n].
+
+    By step 2 the maximum over t for fixed b is at t = 0 or at t + b = s n.
+
+    - At t = 0, P is fixed. d(p, b) has the derivative digamma(p + b) - digamma(p - (order - 1) b) in b. It has the sign
+      of b, so b = s is worst.
+    - At t + b = s n, Q is fixed. d(q - b, b) has the derivative
+
+          order / (order - 1) [digamma(q - b) - digamma(q - order b)],
+
+      of the same sign, so b = s is worst again.
+
+    Both are corners of step 3. The same holds for b < 0. QED
+
+    Proof for the mean of a Gaussian. The variance of theta is 1 / (variance k), where k is the last natural parameter
+    and is the same for all data. The first natural parameter moves by at most s 2 clip. So
+
+        D = order (s 2 clip)^2 / (2 variance k),
+
+    reached if one record moves from -clip to clip. QED
     """
     orders = np.atleast_1d(np.asarray(order, dtype=np.float64))
     for a in orders:
@@ -84,7 +107,7 @@ def supremum(
 
 def _dirichlet_supremum(a: np.ndarray, total: float, swap: float, orders: np.ndarray) -> np.ndarray:
     rest, d = max(total - swap, 0.0), len(a)
-    # alone or with the other records, down by the swap or up: one call for all
+    # one call for all cases: alone or with the other records, one record less or one more
     p = np.concatenate([a + swap, a + swap + rest, a, a + rest])
     b = np.repeat([-swap, -swap, swap, swap], d)
     found = coordinate_divergence(orders[:, None], p, b)
@@ -97,22 +120,26 @@ def _dirichlet_supremum(a: np.ndarray, total: float, swap: float, orders: np.nda
 
 
 def coordinate_divergence(order: np.ndarray, p: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """d(p, b) = [lnG(p - (order - 1) b) - order lnG(p) + (order - 1) lnG(p + b)] / (order - 1), lnG the log-Gamma.
+    """The part of one parameter in the Renyi divergence of two Dirichlet distributions with equal totals. Broadcasts.
 
-    The part of one parameter in the divergence of two Dirichlets with equal totals. It is ``inf`` if
-    p - (order - 1) b <= 0, and at order 1 its limit lnG(p + b) - lnG(p) - b digamma(p). Broadcasts.
+        d(p, b) = [lnG(p - (order - 1) b) - order lnG(p) + (order - 1) lnG(p + b)] / (order - 1),
 
-    The differences would lose all digits where d is small, so it is computed as what it is by Taylor's theorem,
+    where lnG is the log-Gamma. d is ``inf`` if p - (order - 1) b <= 0. At order 1 it is the limit
+    lnG(p + b) - lnG(p) - b digamma(p).
 
-        integral over u in [-(order - 1), 1] of w(u) b^2 trigamma(p + u b),  w = 1 + u / (order - 1), then 1 - u,
+    The differences would lose all digits for small d. So d is computed as the integral that Taylor's theorem gives,
 
-    whose terms are all >= 0: Gauss-Legendre in log(p + u b) on both sides of u = 0, where the integrand is analytic in
-    a strip of half-width pi. Relative error below 1e-12 (tests: 60 digits of another library), except where p - (order
-    - 1) b is below 1e-4 p and its own rounding counts: about 1e-16 p / (p - (order - 1) b) there.
+        integral over u in [-(order - 1), 1] of w(u) b^2 trigamma(p + u b),
+
+    with w = 1 + u / (order - 1) for u < 0 and w = 1 - u for u > 0, whose terms are all >= 0. The rule is Gauss-Legendre
+    in log(p + u b) on both sides of u = 0. There the integrand is analytic in a strip of half-width pi.
+
+    The relative error is below 1e-12 (tested against 60 digits of another library). The exception is p - (order - 1) b
+    below 1e-4 p, where the rounding of that difference counts: about 1e-16 p / (p - (order - 1) b).
     """
     order, p, b = np.broadcast_arrays(*(np.asarray(v, dtype=np.float64) for v in (order, p, b)))
     beyond = p - (order - 1.0) * b
-    good = beyond > 8 * np.finfo(np.float64).eps * p  # within rounding of 0 is 0: the bound is infinite there
+    good = beyond > 8 * np.finfo(np.float64).eps * p  # values within rounding of 0 count as 0: the bound is infinite
     start = np.where(good, beyond, p)
     # p = start (1 + reach): no difference of nearly equal logarithms
     left = _weighted(start, np.log1p((order - 1.0) * b / start), rising=True)
@@ -140,8 +167,8 @@ def _legendre() -> tuple[np.ndarray, np.ndarray]:
 def critical_order(law: Family, prior: Sequence[float], data_weight: float = 1.0, prior_weight: float = 1.0) -> float:
     """lambda*: the divergence is finite below this order and infinite from it on (theorem 12).
 
-    1 + prior_weight min(a) / data_weight for Dirichlet parameters a of the prior (corollary 1 and its
-    generalisation); ``inf`` for a Gaussian mean.
+    For Dirichlet parameters a of the prior it is 1 + prior_weight min(a) / data_weight (corollary 1 and its
+    generalisation). It is ``inf`` for a Gaussian mean.
     """
     if law.name == "gaussian_mean":
         return math.inf
@@ -152,9 +179,10 @@ def critical_order(law: Family, prior: Sequence[float], data_weight: float = 1.0
 def diffused_weight(law: Family, prior: tuple[float, ...], n: int, order: float, epsilon: float) -> float:
     """Algorithm 2: the largest r in (0, 1] at which one draw costs at most epsilon at ``order``.
 
-    r = 1 is tried first; else bisection down to neighbouring doubles, of which the smaller, at which the bound was
-    computed and found good, is returned. Gaussian mean: closed form, rounded down likewise. Raises ValueError for order
-    < 1, epsilon <= 0, or an epsilon that no r above 1e-300 meets.
+    r = 1 is tried first, then bisection down to neighbouring doubles. The smaller of the two is returned, for which the
+    bound was computed and holds. For a Gaussian mean r has a closed form and is rounded down likewise.
+
+    Raises ValueError for order < 1, epsilon <= 0, or an epsilon that no r above 1e-300 meets.
     """
     check_renyi(order, epsilon, "posterior sampling")
     return _largest(lambda r: supremum(law, prior, n, order, data_weight=r), epsilon)
@@ -164,7 +192,7 @@ def diffused_weight(law: Family, prior: tuple[float, ...], n: int, order: float,
 def concentrated_weight(law: Family, prior: tuple[float, ...], n: int, order: float, epsilon: float) -> float:
     """Algorithm 3: the largest m in (0, 1] at which one draw with prior eta0 / m costs at most epsilon at ``order``.
 
-    As :func:`diffused_weight`.
+    The search and the errors raised are those of :func:`diffused_weight`.
     """
     check_renyi(order, epsilon, "posterior sampling")
     return _largest(lambda m: supremum(law, prior, n, order, prior_weight=1.0 / m), epsilon)
@@ -196,8 +224,8 @@ def draw_event(
 ) -> Event:
     """Ledger event of one draw, with the curve of :func:`supremum`; orders without a bound are left out.
 
-    ``sensitivity`` is that of the natural parameter, data_weight Delta; no noise is added (the draw is the mechanism).
-    ``order``: the budget's, added to the curve where it has a bound.
+    ``sensitivity`` is that of the natural parameter, data_weight Delta. No noise is added, because the draw is the
+    mechanism. ``order`` is the budget's, and is added to the curve if it has a bound.
     """
     return Event(
         what="one draw from the posterior",

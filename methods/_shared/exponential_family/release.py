@@ -1,4 +1,7 @@
-"""One release: check the rows, charge the budget, draw once. The same functions draw a table of repetitions."""
+"""One draw from a conjugate posterior as the release: check the rows, charge the budget, draw once.
+
+The same functions draw a table of repetitions.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +27,9 @@ def posterior(
 
 
 def weights(law: Family, prior: tuple[float, ...], n: int, order: float, epsilon: float, algorithm: str):
-    """(data_weight, prior_weight) that algorithm "direct", "diffused" (2) or "concentrated" (3) takes.
+    """(data_weight, prior_weight) of the algorithm "direct", "diffused" (2) or "concentrated" (3).
 
-    Raises ValueError for another name and what the calibration raises.
+    Raises ValueError for another name, and the errors of the calibration.
     """
     if algorithm == "direct":
         return 1.0, 1.0
@@ -45,14 +48,15 @@ def one_draw(
     rng: np.random.Generator,
     method: str,
 ) -> Fit:
-    """Calibrate, charge and draw one parameter; the draw itself is the mechanism, so it uses ``rng``.
+    """Calibrate, charge and draw one parameter. The draw itself is the mechanism, so it uses ``rng``.
 
     Parameters
     ----------
-    statistics : S(x) of the rows, (n, k). algorithm : see :func:`weights`; "direct" needs no budget, and takes its
-        order, if it states one, into the curve of the ledger.
+    statistics : S(x) of the rows, (n, k).
+    algorithm : see :func:`weights`. "direct" needs no budget. If the budget states an order, it is added to the curve
+        of the ledger.
 
-    Diagnostics: data_weight (r), prior_weight (1 / m) and the critical_order of the guarantee where it is finite.
+    Diagnostics: data_weight (r), prior_weight (1 / m), and the critical_order of the guarantee if it is finite.
     """
     law, eta0, n = task.model.law, task.model.natural, task.public.n
     prior = tuple(map(float, eta0))

@@ -1,7 +1,7 @@
-"""Long chains of another sampler (NumPyro's No-U-Turn sampler), to judge independent draws of ``sampler`` by.
+"""Long chains of NumPyro's No-U-Turn sampler, a reference for the independent draws of ``sampler``.
 
-For a few fixed posteriors, not for every draw. The target is written down here a second time, in JAX. The chains move
-in the whitened coordinates of the Laplace approximation, a linear map that leaves the target what it is.
+They are made for a few fixed posteriors, not for every draw. The target is implemented a second time here, in JAX. The
+chains move in the whitened coordinates of the Laplace approximation, a linear map that leaves the target unchanged.
 """
 
 from __future__ import annotations
@@ -19,10 +19,13 @@ BATCH = 2000
 
 @dataclass(frozen=True)
 class Chains:
-    """``draws`` (chains, samples, d); largest split R-hat and smallest effective sample size over the coordinates.
+    """Draws of all chains, with their largest split R-hat and smallest effective sample size over the coordinates.
 
-    ``ess`` (d,): effective sample size for the mean of each coordinate; ``ess_square`` (d,): for its variance;
-    ``ess_energy``: for the mean of minus the log-density. ``energy`` (chains, samples): minus the log-density, nats.
+    draws : (chains, samples, d).
+    ess : (d,), effective sample size for the mean of each coordinate.
+    ess_square : (d,), effective sample size for the variance of each coordinate.
+    ess_energy : effective sample size for the mean of minus the log-density.
+    energy : (chains, samples), minus the log-density, nats.
     """
 
     draws: np.ndarray
@@ -38,7 +41,7 @@ def long_chains(
 ) -> Chains:
     """Draw from ``target`` (the ball ignored) given signed rows z (n, d), in double precision.
 
-    Raises :class:`methods.contract.Diverged` where a draw is not finite.
+    Raises :class:`methods.contract.Diverged` if a draw is not finite.
     """
     import jax
     import jax.numpy as jnp
@@ -90,10 +93,13 @@ def independent_draws(z: np.ndarray, target: Target, seeds, plan: Plan) -> np.nd
 def compare(weights: np.ndarray, energy: np.ndarray, chains: Chains) -> dict[str, float]:
     """Differences between independent draws ``weights`` (k, d) and the chains, in standard errors.
 
-    ``energy``: (k,), minus the log-density of each draw, nats. Gives the largest over the coordinates for the mean
-    (``mean_z``) and for the variance (``variance_z``), and ``energy_z`` for the mean energy, which sees an error
-    that is spread over all coordinates. For d coordinates of two equal distributions the largest of d values stays
-    below sqrt(2 log(2 d / a)) with probability of at least 1 - a, roughly.
+    ``energy`` (k,) is minus the log-density of each draw, nats. The result holds
+
+    - ``mean_z`` and ``variance_z``, the largest over the coordinates for the mean and for the variance;
+    - ``energy_z`` for the mean energy, which detects an error that is spread over all coordinates.
+
+    For two equal distributions in d coordinates the largest of d values stays below sqrt(2 log(2 d / a)) with
+    probability of at least 1 - a, approximately.
     """
     k = len(weights)
     flat = chains.draws.reshape(-1, chains.draws.shape[2])

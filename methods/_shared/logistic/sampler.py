@@ -1,31 +1,40 @@
-"""Draws from tempered logistic posteriors, one Hamiltonian Monte Carlo run a draw.
+"""Draws from tempered logistic posteriors, with one Hamiltonian Monte Carlo run per draw.
 
-p(w) proportional to exp(-power sum_i log(1 + exp(-z_i . w)) - precision |w|^2 / 2), where |w| <= radius.
+The target is
+
+    p(w) proportional to exp(-power sum_i log(1 + exp(-z_i . w)) - precision |w|^2 / 2),   |w| <= radius.
 
 A run starts at a draw of the Laplace approximation (Gaussian at the mode, covariance the inverse Hessian), which is
-close to the target already, and makes a few Metropolis-corrected trajectories of about a quarter period each, with the
+already close to the target. It makes a few Metropolis-corrected trajectories of about a quarter period each, with the
 Hessian at the mode as mass matrix. Coordinates are whitened: w = mode + A u with A A' the inverse Hessian. The last
-point is the draw; all others are thrown away, so draws are independent. Draws that share the rows are batched: one
-column each, and every gradient is two matrix products.
+point is the draw, and all others are discarded, so draws are independent. Draws that share the rows are batched with
+one column each, and every gradient is two matrix products.
+
+Sources: Neal 2011, MCMC using Hamiltonian dynamics, sections 5.3.1 and 5.4.1. The mode is found by accelerated
+majorisation with the bound sigmoid' <= 1/4 (Boehning & Lindsay 1988), then by Newton steps.
 
 The chain leaves the target invariant whatever the step size, but a finite run started elsewhere is not an exact
-sample. The privacy guarantees of ``guarantee`` are for exact samples; ``reference`` compares with long chains of
-another sampler, ``papers/geumlek2017rdp/one_weight.py`` with exact distributions in one dimension, and
-``evaluation.sampler_distance`` says what the distance adds to delta. Sources: Neal 2011, MCMC using Hamiltonian
-dynamics, sections 5.3.1 and 5.4.1; mode by accelerated majorisation with the bound sigmoid' <= 1/4 (Boehning & Lindsay
-1988), then Newton steps.
+sample. The privacy guarantees of ``guarantee`` are for exact samples. The difference is examined in three places:
 
-A trajectory that is rejected leaves the point where it is, and the run goes on: nothing is tried again until one is
-accepted, which would draw from another distribution. What is made again, from fresh random numbers, is a whole run
-whose draw lies outside of the ball: rejection sampling of the truncated distribution. Where a draw is exact, so is the
-accepted one; where its total variation from the posterior is t, that of the accepted one from the truncated posterior
-is at most t / m with m the posterior's mass in the ball. (Proof, P the posterior, F a draw's distribution, B the ball,
-A a part of it, q = F(A | B): P(B) (F(A | B) - P(A | B)) = (1 - q) (F(A) - P(A)) - q (F(B - A) - P(B - A)), and each
-difference is at most t.) A chain that refused to leave the ball would mix badly near its edge. With radius c / beta, as
-the mechanisms of ``guarantee`` have it, a draw outside is next to impossible.
+- ``reference`` compares with long chains of another sampler;
+- ``papers/geumlek2017rdp/one_weight.py`` compares with exact distributions in one dimension;
+- ``evaluation.sampler_distance`` says what the distance adds to delta.
 
-A run is deterministic given its rng; with other columns beside it, up to rounding of the matrix products. Run it with
-one BLAS thread: the products are bound by memory.
+A rejected trajectory leaves the point where it is, and the run goes on. Repeating it until one is accepted would draw
+from another distribution. A whole run is repeated, from fresh random numbers, if its draw lies outside of the ball:
+this is rejection sampling of the truncated distribution. A chain that refused to leave the ball would mix badly near
+its edge. With radius c / beta, as in the mechanisms of ``guarantee``, a draw outside is extremely unlikely.
+
+If a draw is exact, so is the accepted one. If the total variation of a draw from the posterior is t, that of the
+accepted draw from the truncated posterior is at most t / m, where m is the posterior's mass in the ball. Proof: let P
+be the posterior, F a draw's distribution, B the ball, A a part of it, and q = F(A | B). Then
+
+    P(B) (F(A | B) - P(A | B)) = (1 - q) (F(A) - P(A)) - q (F(B - A) - P(B - A)),
+
+and each difference is at most t.
+
+A run is deterministic given its rng, up to rounding of the matrix products if other columns share the batch. Run it
+with one BLAS thread: the products are bound by memory.
 """
 
 from __future__ import annotations
@@ -43,23 +52,22 @@ from methods._shared.settings_checks import positive, whole, within
 from methods.contract import Diverged
 from models.logistic_regression import gradient, potential
 
-#: the step of each trajectory is the nominal one times 1 +- this, so that no period of the target is met each time.
+#: relative range of the random step size of each trajectory, which avoids resonance with a period of the target.
 JITTER = 0.2
-#: the search of the mode: gradients of the first phase at most, and the squared distance from the mode (in posterior
+#: search of the mode: largest number of gradients of the first phase, and squared distance from the mode (in posterior
 #: standard deviations, summed over the coordinates) at which each of the two phases stops; a last Newton step follows.
 MODE_STEPS, MODE_TOLERANCE, NEWTON_TOLERANCE = 40, 1e-4, 1e-3
 NEWTON_STEPS = 50
-#: runs for a draw inside of the ball, before the sampler gives up; after the first it also gives up where the Gaussian
-#: at the mode has less than ``LEAST_MASS`` there, since a thousand runs would find a draw once in a million.
+#: largest number of runs for a draw inside of the ball. After the first run the sampler also gives up if the Gaussian
+#: at the mode has less than ``LEAST_MASS`` there: a thousand runs would then find a draw once in a million.
 ATTEMPTS, LEAST_MASS = 1000, 1e-9
-#: numbers (8 bytes each) that one block of a batch may take, be it margins (n, k) or k whitening matrices (d, d).
+#: largest size of one block of a batch, in numbers of 8 bytes: margins (n, k) or k whitening matrices (d, d).
 BLOCK = 2**25
 
 
 @dataclass(frozen=True)
 class Target:
-    """Distribution to draw from: exponent of the likelihood, precision n beta of the prior, radius of the ball (or
-    infinity)."""
+    """Distribution to draw from: exponent of the likelihood, precision n beta of the prior, radius or infinity."""
 
     power: float
     precision: float
@@ -73,9 +81,9 @@ class Target:
 
 @dataclass(frozen=True)
 class Plan:
-    """Length of a run: ``trajectories`` of ``leapfrog_steps`` steps each, total length pi / 2 a trajectory.
+    """Length of a run: ``trajectories`` of ``leapfrog_steps`` steps each, with a length of pi / 2 per trajectory.
 
-    A run takes trajectories x leapfrog_steps + 1 gradients, besides those for the mode.
+    A run takes trajectories x leapfrog_steps + 1 gradients, in addition to those for the mode.
     """
 
     trajectories: int = 10
@@ -91,11 +99,12 @@ class Plan:
 
 @dataclass(frozen=True)
 class Draws:
-    """``weights`` (k, d), one independent draw a row, and what each run met, (k,) each.
+    """``weights`` (k, d), one independent draw per row, and diagnostics of its run, (k,) each.
 
-    acceptance : share of trajectories accepted. energy_error : mean |change of energy| of a trajectory, nats.
-    mode_gradients : gradients that the search of the mode took (shared by all columns of a batch). runs : runs that
-    were made, more than one where a draw fell outside of the ball; the other diagnostics are of the last.
+    acceptance : share of trajectories accepted.
+    energy_error : mean |change of energy| of a trajectory, nats.
+    mode_gradients : gradients of the search of the mode (shared by all columns of a batch).
+    runs : number of runs, above 1 if a draw fell outside of the ball. The other diagnostics are of the last run.
     """
 
     weights: np.ndarray
@@ -107,7 +116,7 @@ class Draws:
 
 @dataclass(frozen=True)
 class Laplace:
-    """Gaussian at the ``mode`` (d,) with covariance ``whitening`` x its transpose, (d, d)."""
+    """Gaussian at the ``mode`` (d,) with covariance ``whitening`` times its transpose, (d, d)."""
 
     mode: np.ndarray
     whitening: np.ndarray
@@ -121,9 +130,10 @@ def sample(
     Parameters
     ----------
     z : (n, d) signed rows (``models.logistic_regression.signed_rows``).
-    targets, rngs : k each. plan : None for the default length.
+    targets, rngs : k each.
+    plan : None for the default length.
 
-    Raises :class:`methods.contract.Diverged` where the numbers leave the finite range.
+    Raises :class:`methods.contract.Diverged` if a number leaves the finite range.
     """
     plan = plan or Plan()
     if len(targets) != len(rngs) or not targets:
@@ -142,7 +152,7 @@ def sample(
             for name, values in {**found, "runs": np.full(len(columns), float(run))}.items():
                 out.setdefault(name, np.empty((len(targets), *values.shape[1:])))[columns] = values
             radius = np.array([targets[i].radius for i in columns])
-            # rejection sampling of the truncated distribution: a whole run again, whatever its trajectories were
+            # rejection sampling of the truncated distribution: repeat the whole run, whatever its trajectories were
             outside.append(columns[np.linalg.norm(found["weights"], axis=1) > radius])
         pending = np.concatenate(outside)
         if not len(pending):
@@ -154,7 +164,7 @@ def sample(
 
 
 def _hopeless(z: np.ndarray, gram: np.ndarray, targets: list[Target]) -> None:
-    """Raise Diverged for a ball that holds next to nothing of the Gaussian at the mode, by its mass in a half-space."""
+    """Raise Diverged if the ball holds almost no mass of the Gaussian at the mode, by its mass in a half-space."""
     for target, found in zip(targets, laplace(z, targets, gram)[0], strict=True):
         distance = float(np.linalg.norm(found.mode))
         along = float(np.linalg.norm(found.whitening.T @ found.mode)) / distance if distance else math.inf
@@ -169,8 +179,8 @@ def _hopeless(z: np.ndarray, gram: np.ndarray, targets: list[Target]) -> None:
 def laplace(z: np.ndarray, targets: Sequence[Target], gram: np.ndarray | None = None) -> tuple[list[Laplace], int]:
     """Gaussian approximation at the mode of each target (the ball ignored), and the gradients that the search took.
 
-    ``gram``: z' z, (d, d). The Hessian is exact at the last point but one, whose distance from the mode is small
-    (``NEWTON_TOLERANCE``). Raises :class:`methods.contract.Diverged` where a Hessian is not finite or positive
+    ``gram`` is z' z, (d, d). The Hessian is exact at the last point but one, whose distance from the mode is small
+    (``NEWTON_TOLERANCE``). Raises :class:`methods.contract.Diverged` if a Hessian is not finite or not positive
     definite.
     """
     gram = z.T @ z if gram is None else gram

@@ -1,1 +1,1 @@
-"""Gaussian posteriors of logistic regression on scaled inputs: their fixed points, and what of them can be released."""
+"""Gaussian posteriors of logistic regression on scaled inputs: fixed points, and private releases."""

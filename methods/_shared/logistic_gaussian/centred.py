@@ -1,9 +1,9 @@
-"""Rows around a privately estimated centre: where the clipping of a private method is stated.
+"""Rows centred at privately estimated column means, to which a private method applies its clipping norm.
 
-Most columns of a table with nominal attributes are dummies, which scaling maps to -1 and 1, so a row [x, 1] has norm
-sqrt(D) and nearly all rows point the same way: a sum of them is ruled by one direction, and a clipping norm must let
-that direction through. Around the column means a row is several times shorter. The means (and standard deviations,
-for the typical length) are one Gaussian release, at ``SHARE`` of the budget; the rest is a linear map of theta:
+Most columns of a table with nominal attributes are dummies, which scaling maps to -1 and 1. So a row [x, 1] has norm
+sqrt(D), and nearly all rows point the same way. One direction dominates their sum, and a clipping norm must let it
+through. After centring a row is several times shorter. The means, and the standard deviations for the typical length,
+are one Gaussian release at the share ``SHARE`` of the budget. The rest is a linear map of theta:
 
     margin = w . x + b = w . (x - centre) + b',    b' = b + w . centre.
 """
@@ -20,14 +20,14 @@ from models.task import Task
 from privacy.budget import Budget
 from privacy.scaling import private_moments, scaling_noise_multiplier
 
-#: part of the budget (of mu^2, Gaussian DP) for the centre: its noise, sqrt(5 D / 4) / (n mu) a column, is then small
-#: beside the width of the box for every n of more than a few hundred rows at epsilon = 1 (choice of this suite).
+#: share of the budget (of mu^2, Gaussian DP) for the centre. For more than a few hundred rows at epsilon = 1 its noise,
+#: sqrt(5 D / 4) / (n mu) per column, is then small compared with the range [-1, 1] (choice of this suite).
 SHARE = 0.05
 
 
 @dataclass(frozen=True)
 class Centre:
-    """``mean``, ``sd`` (d,): released moments of the columns, scaled units."""
+    """Released moments ``mean`` and ``sd`` (d,) of the columns, in scaled units."""
 
     mean: np.ndarray
     sd: np.ndarray
@@ -39,7 +39,7 @@ class Centre:
 
     @property
     def map(self) -> np.ndarray:
-        """(D, D): theta = map theta' takes the parameters of centred rows to those of rows scaled to [-1, 1]."""
+        """(D, D): theta = map theta' converts the parameters of centred rows to those of rows scaled to [-1, 1]."""
         out = np.eye(len(self.mean) + 1)
         out[-1, :-1] = -self.mean
         return out
@@ -47,20 +47,21 @@ class Centre:
     def rows(self, task: Task) -> np.ndarray:
         """Signed centred rows (2 y - 1) [x - mean, 1], (n, D); see ``posterior.signed`` (not strict)."""
         z = signed(task, strict=False)
-        for j, mean in enumerate(self.mean):  # by column: of many rows no further copy is made
+        for j, mean in enumerate(self.mean):  # by column, to avoid a further copy of many rows
             z[:, j] -= z[:, -1] * mean
         return z
 
     def prior(self, precision: float) -> np.ndarray:
-        """Precision of theta' (D, D) where theta ~ N(0, I / precision)."""
+        """Precision (D, D) of theta' if theta ~ N(0, I / precision)."""
         return precision * self.map.T @ self.map
 
 
-def bought(task: Task, budget: Budget) -> Centre:
-    """One full-batch Gaussian release (``privacy.scaling.private_moments``, sensitivity there), add/remove.
+def private_centre(task: Task, budget: Budget) -> Centre:
+    """The privately estimated centre, by one full-batch Gaussian release under add/remove.
 
-    The budget is (epsilon, delta), of which ``SHARE`` of mu^2 is spent, or a noise multiplier, taken as that of the
-    whole. Raises ValueError for a budget that states neither, or a task without rows.
+    The release and its sensitivity are those of ``privacy.scaling.private_moments``. The budget is (epsilon, delta), of
+    which the share ``SHARE`` of mu^2 is spent, or a noise multiplier, which is that of the whole. Raises ValueError for
+    a budget that states neither, or a task without rows.
     """
     if task.n < 1 or task.public.n < 1:
         raise ValueError(f"{task.name}: logistic regression needs at least 1 training row, got {task.n}")

@@ -17,11 +17,11 @@ from privacy.accountants import gdp_mu
 from privacy.budget import Budget
 from privacy.ledger import Relation, Sampling
 
-#: fewest steps of a run, and the most, which only bounds its time: n mu = 40,000 asks for them.
+#: smallest and largest number of steps of a run. The largest is reached at n mu = 40,000 and only limits the time.
 STEPS = (30, 10_000)
-#: a sampling rate above this becomes a full batch: amplification would buy next to nothing there.
+#: a sampling rate above this becomes a full batch, because amplification would gain almost nothing.
 LARGEST_RATE = 0.5
-#: noise that a run may leave in a row's typical margin, standard deviation: sets the number of steps.
+#: standard deviation of the noise that a run may leave in a row's typical margin. It determines the number of steps.
 NOISE_IN_MARGIN = 1.0
 
 
@@ -37,22 +37,26 @@ class Plan:
 
     @property
     def told(self) -> dict[str, float]:
-        """Diagnostics: functions of public numbers and releases."""
+        """Diagnostics, which are functions of public numbers and releases."""
         return {k: float(v) for k, v in vars(self).items()}
 
 
 def plan_of(settings, n: int, length: float, budget: Budget, what: str, relation: Relation) -> Plan:
     """The plan of a run, from public numbers and releases only.
 
-    ``settings``: ``plans.DescentSettings``.
+    ``settings`` are ``plans.DescentSettings``.
 
-    A centred row has typical norm R = ``length``, and its gradient (sigmoid - y) z at most that: C = R (half of it
-    clips the rows that are predicted wrong, and costs more in bias than it saves in noise). The Hessian of the mean
-    loss has a trace of R^2 / 4, so that the step size 4 / R^2 is half of what is stable at worst. The noise in theta
-    after K steps has a standard deviation of about step_size K C / (n mu), for a budget of mu (Gaussian DP), before
-    averaging, and in a typical margin R times that; it is NOISE_IN_MARGIN at K = NOISE_IN_MARGIN n mu / 4. So K is
-    that number, held within STEPS: it follows the budget and the rows. It was compared with fewer and more steps on
-    synthetic rows.
+    Clipping norm. A centred row has typical norm R = ``length``, and its gradient (sigmoid - y) z has at most that
+    norm. So C = R. Half of it would clip the rows that are predicted wrong, and cost more in bias than it saves in
+    noise.
+
+    Step size. The Hessian of the mean loss has a trace of R^2 / 4, so the step size 4 / R^2 is half of the worst-case
+    limit of stability.
+
+    Steps. For a budget of mu (Gaussian DP), before averaging, the noise in theta after K steps has a standard deviation
+    of about step_size K C / (n mu). In a typical margin it is R times that, which equals NOISE_IN_MARGIN at K =
+    NOISE_IN_MARGIN n mu / 4. K is that number, limited to STEPS, so it follows the budget and the rows. It was compared
+    with fewer and more steps on synthetic rows.
     """
     rate = settings.batch_rows / n if settings.batch_rows < n * LARGEST_RATE else 1.0
     steps = settings.steps
@@ -65,10 +69,10 @@ def plan_of(settings, n: int, length: float, budget: Budget, what: str, relation
 
 
 def clipped_gradient_sum(z: np.ndarray, theta: np.ndarray, clip: float) -> np.ndarray:
-    """Sum over signed rows z (n, D) of the gradient of log sigmoid(z . theta), each of norm at most ``clip``; (D,).
+    """Sum over signed rows z (n, D) of the gradient of log sigmoid(z . theta), each of norm at most ``clip``, (D,).
 
-    L2 sensitivity under add/remove: ``clip``. Proof: given theta, a function of earlier releases, a row contributes
-    a vector that depends on it alone, of norm at most ``clip``; one that is not finite contributes 0.
+    L2 sensitivity under add/remove: ``clip``. Proof: theta is a function of earlier releases. Given theta, a row
+    contributes a vector that depends on it alone and has norm at most ``clip``. One that is not finite contributes 0.
     """
     g = expit(-(z @ theta))
     norm = np.abs(g) * np.sqrt(np.einsum("nd,nd->n", z, z))
@@ -77,10 +81,14 @@ def clipped_gradient_sum(z: np.ndarray, theta: np.ndarray, clip: float) -> np.nd
 
 
 def clipped_bound_sum(z: np.ndarray, mean: np.ndarray, log_sd: np.ndarray, clip: float) -> np.ndarray:
-    """Sum over signed rows z (n, D) of the gradient of E log sigmoid(z . theta), theta ~ N(mean, diag exp(2 log_sd)).
+    """Sum over signed rows z (n, D) of the clipped gradient of E log sigmoid(z . theta), (2 D,).
 
-    In (mean, log_sd), (2 D,): g z and -k z^2 sd^2, with (g, k) of ``kernel.sites`` (not tilted; exact up to
-    quadrature, so there is no Monte Carlo noise). The whole vector of a row has norm at most ``clip``.
+    The expectation is over theta ~ N(mean, diag exp(2 log_sd)). The gradient in (mean, log_sd) is
+
+        g z   and   -k z^2 sd^2,
+
+    with (g, k) of ``kernel.sites``, not tilted. It is exact up to quadrature, so there is no Monte Carlo noise. The
+    whole vector of a row has norm at most ``clip``.
 
     L2 sensitivity under add/remove: ``clip``, by the proof of :func:`clipped_gradient_sum`.
     """
@@ -106,13 +114,13 @@ def _mechanism(budget: Budget, plan: Plan, what: str, relation: Relation, proof:
 
 
 def point(task: Task, settings, budget: Budget, *, name: str, relation: Relation) -> tuple[np.ndarray, Plan]:
-    """DP-SGD on minus the log-posterior over n (Abadi et al. 2016, algorithm 1), theta (D,), for scaled inputs.
+    """DP-SGD on minus the log-posterior over n (Abadi et al. 2016, algorithm 1): theta (D,) for scaled inputs.
 
     The result is the mean of the second half of the path (post-processing). Raises ValueError for a task without rows
-    or a budget that states neither (epsilon, delta) nor a noise multiplier, Diverged for numbers that overflow.
+    or a budget that states neither (epsilon, delta) nor a noise multiplier. Raises Diverged for numbers that overflow.
     """
     what, n = "sum of clipped gradients of a batch", task.public.n
-    centre = centred.bought(task, budget)
+    centre = centred.private_centre(task, budget)
     z, prior = centre.rows(task), centre.prior(1.0 / task.model.prior_sd**2)
     plan = plan_of(settings, n, centre.length, budget, what, relation)
     mechanism = _mechanism(budget, plan, what, relation, "clipped_gradient_sum")
@@ -135,13 +143,16 @@ def mean_field(
 ) -> tuple[np.ndarray, np.ndarray, Plan]:
     """DP-SGD on the evidence lower bound over n of a mean-field Gaussian over the parameters of centred rows.
 
-    Returns mean (D,) and a root of the covariance (D, D), scaled. The standard deviations start where the released
-    spread of the columns puts those of the posterior, at curvature 1/4: a row moves their logarithm by no more than
-    about 1 / n, so a small budget leaves them there. 1/4 is the largest curvature, so they are held between half of
-    that and the prior's (post-processing). The mean is that of the second half of the path. Raises as :func:`point`.
+    Returns mean (D,) and a root of the covariance (D, D), scaled. The mean is that of the second half of the path.
+
+    The standard deviations start at those of the posterior that the released spread of the columns implies at curvature
+    1/4. A row moves their logarithm by no more than about 1 / n, so a small budget leaves them there. 1/4 is the
+    largest curvature, so they are bounded by half of the starting value and by the prior's (post-processing).
+
+    Raises the errors of :func:`point`.
     """
     what, n, d = "sum of clipped gradients of the lower bound of a batch", task.public.n, task.x.shape[1] + 1
-    centre = centred.bought(task, budget)
+    centre = centred.private_centre(task, budget)
     z, prior = centre.rows(task), centre.prior(1.0 / task.model.prior_sd**2)
     plan = plan_of(settings, n, centre.length, budget, what, relation)
     mechanism = _mechanism(budget, plan, what, relation, "clipped_bound_sum")

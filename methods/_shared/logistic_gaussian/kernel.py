@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numba import njit
 
-#: half width of the grid in standard deviations; the mass outside is below 1e-12 of the whole.
+#: half width of the grid in standard deviations; the probability outside is below 1e-12.
 _HALF_WIDTH = 7.2
 
 
@@ -18,17 +18,23 @@ def sites(mean, variance, tilted):
     Parameters
     ----------
     mean, variance : (n,), of the signed margin t = (2 y - 1) theta . [x, 1]; variance >= 0.
-    tilted : True: the site of expectation propagation, moment matching of N(mean, variance) sigmoid(t), written about
-        the mean: exp(g (t - mean) - k (t - mean)^2 / 2) times a constant. With r = sigmoid(-t), all means under the
-        tilted one: alpha = E r, beta = E r (1 - r) - Var r (the first two derivatives of the log of the normaliser),
-        k = beta / (1 - variance beta), g = alpha / (1 - variance beta). False: the term of the Gaussian variational
-        bound: g = E r, k = E r (1 - r) under N(mean, variance) itself (Opper & Archambeau 2009, equations 12 and 13).
+    tilted : True for the site of expectation propagation, False for the term of the Gaussian variational bound.
 
-    Trapezoidal rule in u = (t - mean) / sd on a grid around the mode (the density is log-concave with curvature at
-    least 1 in u, so ``_HALF_WIDTH`` covers it), of step min(0.8, 0.7 / sd): the nearest poles of sigmoid lie at height
-    pi / sd, so their error is about exp(-2 pi^2 / 0.7), 6e-13, or less, and that of the normal exp(-2 pi^2 / 0.8^2).
+    Returns (g, k), each (n,). Let r = sigmoid(-t).
 
-    Returns (g, k), each (n,).
+    With ``tilted``, the site is exp(g (t - mean) - k (t - mean)^2 / 2) times a constant, and matches the moments of
+    N(mean, variance) sigmoid(t). With all means under this tilted distribution,
+
+        alpha = E r,   beta = E r (1 - r) - Var r,   k = beta / (1 - variance beta),   g = alpha / (1 - variance beta).
+
+    alpha and beta are the first derivative and minus the second derivative of the log of the normaliser.
+
+    Otherwise g = E r and k = E r (1 - r) under N(mean, variance) itself (Opper & Archambeau 2009, equations 12 and 13).
+
+    The integrals are by the trapezoidal rule in u = (t - mean) / sd on a grid around the mode, of step min(0.8, 0.7 /
+    sd). The density is log-concave with curvature at least 1 in u, so ``_HALF_WIDTH`` covers it. The nearest poles of
+    sigmoid are at height pi / sd, so their error is about exp(-2 pi^2 / 0.7), 6e-13, or less. That of the normal
+    density is exp(-2 pi^2 / 0.8^2).
     """
     n = len(mean)
     slope, precision = np.empty(n), np.empty(n)
@@ -61,7 +67,7 @@ def sites(mean, variance, tilted):
             weight = math.exp(weight)
             total += weight
             first += weight * r
-            # the variance of r is that of 1 - r = up r: the smaller of the two loses no digits
+            # r and 1 - r = up r have the same variance; the smaller of the two loses no digits
             small = up * r if mean[i] < 0 else r
             other += weight * small
             square += weight * small * small
@@ -83,6 +89,6 @@ def _log_sigmoid(t):
 
 
 def compile_kernel() -> None:
-    """Compile (or load) the kernel on one margin that says nothing about the data."""
+    """Compile (or load) the kernel on one constant margin that holds no data."""
     for tilted in (False, True):
         sites(np.zeros(1), np.ones(1), tilted)

@@ -1,4 +1,4 @@
-"""The parts that DP-SGD and DP-VI for logistic regression share; imports nothing heavy."""
+"""Settings and base class shared by DP-SGD and DP-VI for logistic regression. Importing this module is cheap."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from privacy.ledger import Relation
 
 @dataclass(frozen=True)
 class DescentSettings:
-    """Raises ValueError for a number that is out of range."""
+    """Settings of the descent. Raises ValueError for a number that is out of range."""
 
     batch_rows: int = 1000  #: expected rows of a batch, q = min(1, batch_rows / n) (choice of this suite)
     steps: int | None = None  #: K; None: by the formula of ``gradients.plan_of``
@@ -27,7 +27,7 @@ class DescentSettings:
 
 
 class Descent(InFrame):
-    """A method that is made from ``logistic_gaussian.gradients``."""
+    """A method based on ``logistic_gaussian.gradients``."""
 
     models = ("bounded_logistic_regression",)
     constants = (Constants.FORMULA, Constants.DEVELOPED)

@@ -1,7 +1,10 @@
-"""Gaussian posteriors with full covariance that are not private: EP, SEP, algorithm 3 without noise, variational.
+"""Gaussian posteriors with full covariance, without privacy: EP, SEP, algorithm 3 without noise, and variational.
 
-Notation: z (n, D), signed rows (2 y - 1) [x, 1], so that the log-likelihood of theta is sum log sigmoid(z . theta). q
-is N(mean, precision^-1), precision = prior precision x I + L with L (D, D) the data part, sum of k z z' of the sites.
+z (n, D) are signed rows (2 y - 1) [x, 1], so the log-likelihood of theta is sum log sigmoid(z . theta). q is
+
+    N(mean, precision^-1),   precision = prior precision x I + L,
+
+with the data part L (D, D), the sum of k z z' of the sites.
 """
 
 from __future__ import annotations
@@ -23,10 +26,11 @@ TOLERANCE = 1e-3
 
 
 def signed(task: Task, *, strict: bool = True) -> np.ndarray:
-    """(2 y - 1) [x, 1], (n, D), of a task with scaled inputs.
+    """Signed rows (2 y - 1) [x, 1], (n, D), of a task with scaled inputs.
 
-    ``strict``: a class that is not 0 or 1 is refused. A private method may not stop on account of one row: there a
-    target above 1/2 counts as class 1, any other as class 0, a map of that row alone.
+    With ``strict`` a class that is not 0 or 1 is refused. A private method may not stop because of one row. Without
+    ``strict`` a target above 1/2 therefore counts as class 1, and any other as class 0, which depends on that row
+    alone.
 
     Raises ValueError for a task without rows or targets, or (``strict``) for a target that is not 0 or 1.
     """
@@ -44,7 +48,7 @@ def signed(task: Task, *, strict: bool = True) -> np.ndarray:
 
 
 def inverse(precision: np.ndarray, name: str) -> np.ndarray:
-    """Covariance of a precision (D, D). Raises Diverged where it is not positive definite or not finite."""
+    """Covariance of a precision (D, D). Raises Diverged if the precision is not positive definite or not finite."""
     try:
         factor = cho_factor(precision, lower=True)
     except (LinAlgError, ValueError) as error:
@@ -53,7 +57,7 @@ def inverse(precision: np.ndarray, name: str) -> np.ndarray:
 
 
 def gaussian(mean: np.ndarray, precision: np.ndarray, name: str) -> LogisticGaussian:
-    """N(mean, precision^-1). Raises Diverged where that is no density."""
+    """N(mean, precision^-1). Raises Diverged if that is not a density."""
     try:
         factor = np.linalg.cholesky(precision)
     except np.linalg.LinAlgError:
@@ -69,7 +73,7 @@ def spreads(z: np.ndarray, covariance: np.ndarray) -> np.ndarray:
 
 
 def start(z: np.ndarray, prior: float, name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Mean (D,) and covariance (D, D) of q where every term is its second-order expansion at theta = 0."""
+    """Mean (D,) and covariance (D, D) of q if every term is its second-order expansion at theta = 0."""
     covariance = inverse(prior * np.eye(z.shape[1]) + 0.25 * (z.T @ z), name)
     return covariance @ (0.5 * z.sum(axis=0)), covariance
 
@@ -77,11 +81,12 @@ def start(z: np.ndarray, prior: float, name: str) -> tuple[np.ndarray, np.ndarra
 def ep(
     z: np.ndarray, prior: float, *, name: str, passes: int, damping: float
 ) -> tuple[LogisticGaussian, dict[str, float]]:
-    """Expectation propagation (Minka 2001), all sites of a pass from the same q (parallel EP).
+    """Expectation propagation (Minka 2001), with all sites of a pass from the same q (parallel EP).
 
-    A site is a Gaussian in its margin: precision k and shift h. They start as the second-order term of the likelihood
-    at theta = 0, (1/4, 1/2): from empty sites all rows pull at once on a prior that is wide, and q runs away. Ends
-    after ``passes``, or where the fixed point is found (``TOLERANCE``). Raises Diverged where q is no density any more.
+    A site is a Gaussian in its margin, with precision k and shift h. Sites start as the second-order term of the
+    likelihood at theta = 0, (1/4, 1/2). From empty sites all rows would pull at once on a wide prior, and q would
+    diverge. The run ends after ``passes``, or when the fixed point is found (``TOLERANCE``). Raises Diverged if q is no
+    longer a density.
     """
     n, d = z.shape
     k, h = np.full(n, 0.25), np.full(n, 0.5)
@@ -107,9 +112,13 @@ def ep(
 def variational(z: np.ndarray, prior: float, *, name: str, passes: int) -> tuple[LogisticGaussian, dict[str, float]]:
     """The Gaussian with full covariance that maximises the evidence lower bound (Opper & Archambeau 2009).
 
-    At the optimum precision = prior I + sum E[r (1 - r)] z z' and prior mean = sum E[r] z. Each pass takes the
-    precision from the first and a Newton step for the mean from the second; the bound is concave in the mean and this
-    is its Hessian. Starts and ends as :func:`ep`. Raises Diverged where a number leaves the finite range.
+    At the optimum
+
+        precision = prior I + sum E[r (1 - r)] z z',   prior mean = sum E[r] z.
+
+    Each pass takes the precision from the first equation, and a Newton step for the mean from the second. The bound is
+    concave in the mean, and this precision is minus its Hessian. The run starts and ends as in :func:`ep`. Raises
+    Diverged if a number leaves the finite range.
     """
     d = z.shape[1]
     mean, covariance = start(z, prior, name)
@@ -137,13 +146,13 @@ def sep(
     batches: int,
     clip: float = math.inf,
 ) -> tuple[LogisticGaussian, dict[str, float]]:
-    """Stochastic EP (Li et al. 2015, algorithm 1): one average site f, theta = theta_0 + n f, f = 0 at the start.
+    """Stochastic EP (Li et al. 2015, algorithm 1) with one average site f: theta = theta_0 + n f, f = 0 at the start.
 
-    Rows are visited by a fresh permutation each epoch, in ``batches`` batches; the rows of a batch share the cavity
-    theta - f, and their moves theta <- theta + coefficient (f_n - f) are made together: n f keeps a share
-    (1 - coefficient / n)^rows and takes the rest from the mean of the batch's sites. With one row a batch that is the
-    algorithm to the letter. The natural parameters (h, L) of a row's site are scaled together so that their Euclidean
-    norm (Frobenius for L) is at most ``clip``. Raises Diverged where a number leaves the finite range.
+    Rows are visited by a fresh permutation each epoch, in ``batches`` batches. The rows of a batch share the cavity
+    theta - f, and their moves theta <- theta + coefficient (f_n - f) are made together. So n f keeps a share
+    (1 - coefficient / n)^rows and takes the rest from the mean of the batch's sites. With one row per batch that is the
+    printed algorithm. The natural parameters (h, L) of a row's site are scaled together so that their Euclidean norm
+    (Frobenius for L) is at most ``clip``. Raises Diverged if a number leaves the finite range.
     """
     n, d = z.shape
     shift, data = np.zeros(d), np.zeros((d, d))

@@ -1,4 +1,7 @@
-"""The corrected DP-SEP on a mixture of Gaussians with known noise: clipped sites of a batch, one release a step."""
+"""Corrected DP-SEP on a mixture of Gaussians with known noise variance.
+
+Each step releases the sum of the clipped sites of one batch.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from privacy.ledger import Event, Mechanism, Relation, Sampling
 _WHAT = "sum of the clipped sites of a batch"
 _PROOF = "methods.ep._mixture.sites.clipped_site_sum"
 
-#: e-folds of the whole run: 1 - exp(-1.5) = 78 % of the data are absorbed, and the last reading makes up for the rest.
+#: e-folds of the whole run: 1 - exp(-1.5) = 78 % of the data are absorbed. The final q divides by that share.
 E_FOLDS = 1.5
 #: noise left in a precision at the end, over the precision that all rows give to a component of average size.
 NOISE_OVER_DATA = 0.0075
@@ -25,7 +28,7 @@ NOISE_OVER_DATA = 0.0075
 
 @dataclass(frozen=True)
 class Schedule:
-    """The plan of a run: K releases, rate q, damping rho, clipping norm C, noise multiplier sigma."""
+    """The settings of a run: K releases, rate q, damping rho, clipping norm C, noise multiplier sigma."""
 
     steps: int
     rate: float
@@ -55,48 +58,63 @@ def schedule(
     damping: float | None = None,
     clip: float | None = None,
 ) -> Schedule:
-    """Damping and clipping norm from the sizes, the prior and the noise alone: no data come in.
+    """The damping and clipping norm, from the sizes, the prior and the noise. No data are read.
 
     Parameters
     ----------
-    steps : K; rate : probability q that a row is in a batch; noise_multiplier : sigma of one release.
+    steps : K, number of releases.
+    rate : q, probability that a row is in a batch.
+    noise_multiplier : sigma of one release, noise over sensitivity.
     n, d : public number of rows, number of columns.
+    model : the mixture; its ``noise_sd`` must be known.
     damping, clip : override rho and C.
 
-    Derivation. As on the network (``methods.ep.dp_sep_corrected.schedule``), N theta_f <- (1 - rho) N theta_f
-    + rho (S + C sigma z) / q absorbs a share 1 - (1 - rho)^K of the data, so rho = 1 - exp(-E_FOLDS / K), and leaves
-    noise of standard deviation tau = C (sigma / q) r with r^2 = rho (1 - (1 - rho)^(2K)) / (2 - rho). Relative to
-    what is absorbed the noise is least for few e-folds, but the first sites, of a bad start, must be forgotten.
+    Raises ValueError for an argument out of range.
 
-    The site of a row that surely belongs to one component is (x / s2, I / s2). Under the prior predictive
-    E|x|^2 = D (prior_variance + s2) + mean_j |m_j|^2, so a typical row has a site of norm
+    Damping. As on the network (``methods.ep.dp_sep_corrected.schedule``), a step moves the state by
+
+        N theta_f <- (1 - rho) N theta_f + rho (S + C sigma z) / q,
+
+    where S is the clipped sum over the batch and z is standard normal. After K steps the share 1 - (1 - rho)^K of the
+    data is absorbed, so rho = 1 - exp(-E_FOLDS / K). The noise in N theta_f then has standard deviation
+
+        tau = C (sigma / q) r,    r^2 = rho (1 - (1 - rho)^(2K)) / (2 - rho).
+
+    Relative to the absorbed data the noise is least for few e-folds. Too few would keep the first sites, which come
+    from a poor start.
+
+    Clipping norm. A row that certainly belongs to one component has the site (x / s2, I / s2). Under the prior
+    predictive distribution,
+
+        E|x|^2 = D (prior_variance + s2) + mean_j |m_j|^2,
+
+    so a typical row has a site of norm
 
         C_1 = sqrt(E|x|^2 + D) / s2
 
-    and is not clipped at C = C_1. All rows give a component of average size the precision n / (J s2). C is such that
-    the noise tau in a precision is NOISE_OVER_DATA times that, and at most C_1:
+    and is not clipped at C = C_1. All rows together give a component of average size the precision n / (J s2). C is
+    chosen such that the noise tau in a precision is NOISE_OVER_DATA times n / (J s2), and at most C_1:
 
         C = min(C_1, NOISE_OVER_DATA (n / (J s2)) q / (sigma r)).
 
-    Below C_1 noise and clipped sites shrink alike, so a smaller C costs little, while a larger one only adds noise.
-    (A clipped site keeps its means, but rows far from the origin then count less.)
+    Below C_1, noise and clipped sites shrink alike: a smaller C costs little, and a larger one only adds noise. A
+    clipped site keeps its means, but rows far from the origin then count less.
 
-    Looked at, on 40 synthetic mixtures of other seeds than the suite's (N = 1000, J = D = 4, noise_sd .5, K = 120):
-    squared error of the means, median over the mixtures, before step (iii) of :func:`reading`, which changes them by
-    less than .003 from epsilon = 1 up.
+    Choice of the constants. They were tried on 40 synthetic mixtures with other seeds than the suite's (N = 1000,
+    J = D = 4, noise_sd .5, K = 120). The table gives the squared error of the means, median over the mixtures. It was
+    made without step (iii) of :func:`reading`, which changes the errors by less than .003 from epsilon = 1 up.
 
         NOISE_OVER_DATA   .004    .0075   .015    .03     .06
         epsilon = 1       .133    .135    .133    .145    .344
         epsilon = 5       .0133   .0122   .0157   .0267   .0267
         epsilon = 10      .0090   .0076   .0115
 
-    1 to 2.5 e-folds differ little (.157, .145 and .170 at epsilon = 1 and .03). 12 % of the mixtures at epsilon = 1 and
-    3 % without noise settle on a wrong clustering, with errors above 1. Without noise few steps are worse in this
-    (20 % at K = 60, 30 % at K = 30, and as many where C is a quarter): components commit themselves in the first,
-    too large steps. No bound on rho C as on the network follows from that, but K should not be below the default.
-    A plain reading of N theta_f (see :func:`reading`) diverged at epsilon = 10 and below.
-
-    Raises ValueError for an argument out of range.
+    1 to 2.5 e-folds differ little (.157, .145 and .170 at epsilon = 1 and NOISE_OVER_DATA = .03). 12 % of the mixtures
+    at epsilon = 1, and 3 % without noise, end at a wrong clustering, with errors above 1. Without noise, fewer steps
+    give more wrong clusterings: 20 % at K = 60 and 30 % at K = 30. A quarter of C gives as many. The first steps are
+    then too large, and they fix which rows a component takes. No bound on rho C follows from that, unlike on the
+    network, but K should not be below the default. Prior + N theta_f without the corrections of :func:`reading`
+    diverged at epsilon = 10 and below.
     """
     if steps < 1 or not (0 < rate <= 1) or not (noise_multiplier > 0) or n < 1 or d < 1:
         raise ValueError(
@@ -117,17 +135,19 @@ def schedule(
 
 
 def fit(task: Task, settings, budget: Budget, *, method: str, relation: Relation) -> Fit:
-    """K steps of Poisson batch, sites from the common cavity, clipped sum, one Gaussian release, damped move.
+    """Fit by K steps, each with one Gaussian release of the clipped sum of sites of a Poisson batch.
 
-    ``settings``: ``methods.ep.dp_sep_corrected.DPSEPCorrected.Settings``; its ``scaling_share`` is not used: rows keep
-    their own units. The budget is (epsilon, delta), or the noise multiplier of one release. Every release is made,
-    also of an empty batch, and none is undone: what follows a release is a function of releases and public numbers.
+    ``settings`` are ``methods.ep.dp_sep_corrected.DPSEPCorrected.Settings``. Their ``scaling_share`` is not used,
+    because rows keep their own units. The budget is (epsilon, delta), or the noise multiplier of one release.
 
-    Starts at N theta_f = 0; the prior means break the symmetry between components. Cavities and the final q are read
-    from the released N theta_f by :func:`reading`, which knows how much noise it carries; the final q also divides by
-    the share of the data that was absorbed.
+    All sites of a batch are computed from one common cavity. Every release is made, also of an empty batch, and none is
+    undone. Everything after a release is a function of releases and public numbers.
 
-    Raises ValueError for a task without rows, an unknown noise_sd, or a budget that states neither; Diverged for
+    The run starts at N theta_f = 0. The different prior means of the components break their symmetry. Cavities and the
+    final q are computed from the released N theta_f by :func:`reading`, which takes the size of its noise into account.
+    For the final q, N theta_f is divided by the share of the data that was absorbed.
+
+    Raises ValueError for a task without rows, an unknown noise_sd, or a budget that states neither. Raises Diverged for
     numbers that overflow.
     """
     model, n, d = task.model, task.public.n, task.x.shape[1]
@@ -159,7 +179,7 @@ def fit(task: Task, settings, budget: Budget, *, method: str, relation: Relation
         total = sites.clipped_site_sum(task.x, batches.draw(step), means, precisions, model.noise_sd**2, plan.clip)
         released = mechanism.release(total)
         absorbed = (1.0 - plan.damping) * absorbed + plan.damping * (released / rate)
-        if not np.isfinite(absorbed).all():  # a function of releases alone: stopping here tells nothing more
+        if not np.isfinite(absorbed).all():  # a function of releases alone: stopping here reveals nothing more
             raise Diverged(f"{task.name}: {method} left the finite range in step {step + 1}; lower clip")
     share, noise_sd = plan.absorbed(plan.steps), plan.noise_sd(plan.steps)
     means, precisions = reading(absorbed / share, noise_sd / share, model, d)
@@ -184,27 +204,40 @@ def fit(task: Task, settings, budget: Budget, *, method: str, relation: Relation
 def reading(
     data: np.ndarray, noise_sd: float, model: MixtureOfGaussians, d: int, *, fraction: float = 1.0, final: bool = True
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Prior plus ``fraction`` of what is known of the data part: means (J, D), precisions (J, D, D). Post-processing.
+    """The prior plus ``fraction`` of the data part, corrected for its noise: means (J, D) and precisions (J, D, D).
 
-    ``data``: (h, L), N theta_f in the layout of ``methods.ep._mixture.sites``, with noise of standard deviation
-    ``noise_sd`` (tau) in every coordinate.
+    This is post-processing of releases.
 
-    (i) The noise in a D x D precision is a matrix of the Gaussian orthogonal ensemble with variances tau^2 (diagonal)
-    and tau^2 / 2, whose largest eigenvalue is close to t = tau sqrt(2 D) (Wigner). An eigenvalue of L below t may be
-    noise, and dividing by it would throw the mean far away, where no row belongs to the component any more; so
-    eigenvalues are raised to t, and without noise to 0. (ii) Without noise the data part is the likelihood of a mean m
-    with h ~ N(L m, L). With noise e in h and E in L, h - L m has the covariance L + tau^2 (I + (|m|^2 I + m m') / 2)
-    given m. In the eigenbasis of L, with eigenvalues l and m taken at h / l,
+    Parameters
+    ----------
+    data : (h, L), the state N theta_f in the layout of ``methods.ep._mixture.sites``.
+    noise_sd : tau, standard deviation of the noise in every coordinate of ``data``.
+    model, d : the mixture and its number of columns D.
+    fraction : factor of the data part; 1 - 1 / N for a cavity.
+    final : True for the final q, False for a cavity.
+
+    (i) Small eigenvalues. The noise in a D x D precision is a matrix of the Gaussian orthogonal ensemble, with
+    variances tau^2 on the diagonal and tau^2 / 2 off it. Its largest eigenvalue is close to t = tau sqrt(2 D) (Wigner).
+    An eigenvalue of L below t may be noise. Dividing by it would move the mean so far away that no row belongs to the
+    component any more. So eigenvalues are raised to t; without noise, negative ones are raised to 0.
+
+    (ii) Variance. Without noise the data part is the likelihood of a mean m with h ~ N(L m, L). With noise e in h and E
+    in L, the covariance of h - L m given m is
+
+        L + tau^2 (I + (|m|^2 I + m m') / 2).
+
+    In the eigenbasis of L, with eigenvalues l and m taken at h / l,
 
         v_i = l_i + tau^2 (1 + |m|^2 / 2 + m_i^2 / 2),   precision l_i^2 / v_i,   mean natural l_i h_i / v_i.
 
-    (iii) For the ``final`` q both are multiplied by 1 - (t / l_i)^2, so that an eigenvalue that noise alone can
-    explain tells nothing, and q is the prior where there is only noise. Not so for a cavity: components would stay at
-    their prior means until all data stand out of the noise (error of the means at epsilon = .3: 6 instead of 2).
+    (iii) Shrinkage. For the ``final`` q both are multiplied by 1 - (t / l_i)^2. An eigenvalue that noise alone can
+    explain then carries no information, and q is the prior if there is only noise. A cavity is not shrunk: components
+    would stay at their prior means until the data exceed the noise (error of the means at epsilon = .3: 6 instead of
+    2).
 
-    The covariance of q so holds the privacy noise as well as the sampling of rows (prior + N theta_f as it is would
-    be several times too narrow at a small budget), and cavities stay wide while there is more noise than data.
-    The precision is at least the prior's; without noise it is the prior's plus ``fraction`` of L.
+    The covariance of q thus holds the privacy noise as well as the sampling of rows. Without the corrections, prior + N
+    theta_f would be several times too narrow at a small budget. Cavities stay wide while there is more noise than data.
+    The precision is at least the prior's. Without noise it is the prior's plus ``fraction`` of L.
     """
     h, precision = sites.unpack(data, model.components, d)
     eigenvalues, vectors = np.linalg.eigh(precision)
@@ -226,7 +259,7 @@ def reading(
 
 
 def _noise_multiplier(budget: Budget, planned: Event, method: str) -> float:
-    """The noise multiplier of one release: what (epsilon, delta) leaves for K releases, or what the budget states."""
+    """The noise multiplier of one release: from the budget that remains for K releases, or as the budget states it."""
     from privacy.scaling import remaining_noise_multiplier
 
     if budget.epsilon is not None and budget.delta is not None:

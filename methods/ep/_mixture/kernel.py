@@ -1,20 +1,26 @@
-"""Steps of EP and its stochastic, clipped and private variants on the mixture of Gaussians, in natural parameters.
+"""Compiled steps of EP and of its stochastic, clipped and private variants on a mixture of Gaussians.
 
-Naturals of J components in D dimensions: ``h`` (J, D), precision times mean, and ``L`` (J, D, D), precision;
-theta = prior + data part. With the cavity precision P and natural h of one component, the row x, the noise variance
-s2, r the probability that this component made the row and q = 1 - r, the tilted covariance
-S - r G S + r q g g' (S = P^-1, G = S (S + s2 I)^-1, g = G (x - P^-1 h)) has a closed-form inverse, since all matrices
-but g g' are functions of P:
+The natural parameters of J components in D dimensions are ``h`` (J, D), precision times mean, and ``L`` (J, D, D),
+precision. The state is theta = prior + data part.
 
-    A = I + s2 P, g = A^-1 (x - P^-1 h), B = q I + s2 P, u = B^-1 (P x - h),
-    (S - r G S)^-1 = P + r P B^-1,    r P B^-1 = (r / s2) (I - q B^-1),
+The site of a row x follows from the cavity of each component, with precision P and natural mean h. Let s2 be the noise
+variance, r the probability that this component generated the row, and q = 1 - r. With
 
-and Sherman & Morrison's formula for r q g g', with a = r / (1 + r q g'u), gives the site
+    S = P^-1,   G = S (S + s2 I)^-1,   g = G (x - P^-1 h),
 
-    f_L = r P B^-1 - a q u u',    f_h = r B^-1 h + a (1 - q u'P^-1 h) u.
+the tilted covariance is S - r G S + r q g g'. Its inverse has a closed form, because all matrices except g g' are
+functions of P:
 
-For r = 1 it is (x / s2, I / s2), for r = 0 it is 0; nothing is divided by r or q. All kernels are in this one file
-because numba keys its cache on disk by the file of a function.
+    A = I + s2 P,   g = A^-1 (x - P^-1 h),   B = q I + s2 P,   u = B^-1 (P x - h),
+    (S - r G S)^-1 = P + r P B^-1,   r P B^-1 = (r / s2) (I - q B^-1).
+
+Sherman & Morrison's formula for r q g g', with a = r / (1 + r q g'u), then gives the site
+
+    f_L = r P B^-1 - a q u u',   f_h = r B^-1 h + a (1 - q u'P^-1 h) u.
+
+It is (x / s2, I / s2) for r = 1, and 0 for r = 0. Nothing is divided by r or q.
+
+All kernels are in this one file because numba keys its cache on disk by the file of a function.
 """
 
 from __future__ import annotations
@@ -24,11 +30,11 @@ import math
 import numpy as np
 from numba import njit
 
-#: how a step goes on from the site f_n: plain SEP; algorithm 3 (h and L of f_n clipped as one vector); the released
-#: program (h and L clipped each by itself).
+#: what a step does with the site f_n. SEP: no clipping. ALGORITHM_3: h and L of f_n are clipped as one vector.
+#: RELEASED: the authors' code, which clips h and L separately.
 SEP, ALGORITHM_3, RELEASED = range(3)
-#: what ``counts`` counts: rows whose step was skipped, f_n clipped, f_n not finite and taken as 0, precisions with an
-#: eigenvalue that was lifted, f clipped.
+#: entries of ``counts``: skipped steps, clipped f_n, f_n that were not finite and were taken as 0, precisions with a
+#: raised eigenvalue, clipped f.
 COUNTS = ("skipped", "clipped_sites", "zeroed_sites", "floored", "clipped_factors")
 _SKIPPED, _CLIPPED, _ZEROED, _FLOORED, _FACTORS = range(5)
 
@@ -37,10 +43,7 @@ _compiled = njit(cache=True, error_model="numpy", nogil=True)
 
 @_compiled
 def _factor(a, lower, pivots, inverse):
-    """a = K diag(pivots) K' with K unit lower triangular; reads the lower triangle of a.
-
-    False where a pivot is not positive: a is not positive definite (or holds a NaN).
-    """
+    """Factor a = K diag(pivots) K', K unit lower triangular, from its lower half; False if a pivot is <= 0 or NaN."""
     d = a.shape[0]
     for j in range(d):
         pivot = a[j, j]
@@ -98,11 +101,9 @@ def _invert(lower, inverse, work, out):
 
 @_compiled
 def _sites(x, h, precision, s2, f_h, f_L, means, gains, forces, weights, lower, work, inverse_b, vectors):
-    """Sites of the row x (D,) for cavity naturals h (J, D), precision (J, D, D), into f_h, f_L.
-
-    Returns False where a cavity is not positive definite; f_h and f_L are then undefined. means, gains, forces: (J, D);
-    weights: (J,); lower, work, inverse_b: (D, D); vectors: (4, D): scratch.
-    """
+    """Write the sites of row x (D,) into f_h and f_L; False (both undefined) if a cavity is not positive definite."""
+    # cavity: h (J, D), precision (J, D, D). Scratch: means, gains, forces (J, D); weights (J,); lower, work,
+    # inverse_b (D, D); vectors (4, D).
     components, d = h.shape
     pivots, inverse, pivots_a, inverse_a = vectors[0], vectors[1], vectors[2], vectors[3]
     top = 0
@@ -236,7 +237,7 @@ def _eigen(a, vectors):
 
 @_compiled
 def _lift(a, floor, work, vectors, lower, pivots, inverse):
-    """Eigenvalues <= 0 of the symmetric a become ``floor``; True if there was one. work, vectors, lower: (D, D)."""
+    """Raise eigenvalues <= 0 of the symmetric a to ``floor``; True if there was one. work, vectors, lower: (D, D)."""
     if _factor(a, lower, pivots, inverse):
         return False
     d = a.shape[0]
@@ -263,13 +264,7 @@ def _lift(a, floor, work, vectors, lower, pivots, inverse):
 
 @_compiled
 def _settle(prior_L, h, L, f_h, f_L, share, factor_bound, floor, rule, lift, counts, scratch, pivots, inverse):
-    """What follows the release of the data part: its eigenvalues, then f. Reads nothing else, so it is post-processing.
-
-    SEP: f = share x data part. ALGORITHM_3: eigenvalues of prior + data part; then f = share x data part is clipped to
-    ``factor_bound`` (h and L as one vector) and the data part becomes f / share. RELEASED: eigenvalues of the data
-    part; then f = share x data part with h and L clipped each by itself; the data part stays. ``lift``: whether
-    eigenvalues are looked at. scratch: (4, D, D).
-    """
+    """Post-processing of a released data part: its eigenvalues if ``lift``, then f. See :func:`settle`."""
     components, d = h.shape
     work, vectors, lower, whole = scratch[0], scratch[1], scratch[2], scratch[3]
     if lift:
@@ -311,9 +306,15 @@ def _settle(prior_L, h, L, f_h, f_L, share, factor_bound, floor, rule, lift, cou
 
 @_compiled
 def settle(prior_L, h, L, f_h, f_L, share, factor_bound, floor, rule, counts):
-    """Post-processing of one released data part (h, L), in place: what ``noisy_steps`` does after the noise.
+    """Post-process one released data part (h, L), in place: what :func:`noisy_steps` does after the noise.
 
-    Arguments as there; f_h and f_L are overwritten.
+    Arguments are as in :func:`noisy_steps`. f_h and f_L are overwritten.
+
+    - SEP: f = share x data part.
+    - ALGORITHM_3: eigenvalues <= 0 of prior + data part are raised to ``floor``. Then f = share x data part is clipped
+      to ``factor_bound`` (h and L as one vector), and the data part becomes f / share.
+    - RELEASED: eigenvalues <= 0 of the data part are raised to ``floor``. Then f = share x data part, with h and L
+      clipped separately. The data part stays.
     """
     d = h.shape[1]
     _settle(
@@ -326,38 +327,49 @@ def settle(prior_L, h, L, f_h, f_L, share, factor_bound, floor, rule, counts):
 def noisy_steps(
     x, order, prior_h, prior_L, h, L, f_h, f_L, share, s2, k, bound, factor_bound, floor, rule, settled, noise, counts
 ):
-    """Visit the rows ``order`` once, in order. A step moves the data part (h, L), in place, and the factor f after it:
+    """Visit the rows ``order`` once, in order; each step moves the data part (h, L) and then the factor f, in place:
 
         cavity = prior + data part - f;   data part <- data part + k (clip(f_n) - f) + noise;   then :func:`settle`.
 
     Parameters
     ----------
-    x : (N, D) rows; order : (steps,) row numbers.
+    x : (N, D) rows.
+    order : (steps,) row numbers.
     prior_h, prior_L, h, L, f_h, f_L : naturals (J, D) and (J, D, D) of the prior, the data part and the factor f.
-    share : 1 / N; s2 : noise variance of a component, data units squared.
-    k : coefficient of the step (algorithm 3 and the released program: gamma / N; Li et al. 2015: damping).
-    bound : C of f_n; factor_bound : C of f after a step, or inf.
+    share : 1 / N.
+    s2 : noise variance of a component, data units squared.
+    k : coefficient of the step (algorithm 3 and the authors' code: gamma / N; Li et al. 2015: damping).
+    bound : C of f_n.
+    factor_bound : C of f after a step, or inf.
     floor : replaces an eigenvalue <= 0 of a precision.
     rule : SEP (f_n is not clipped), ALGORITHM_3 or RELEASED, see there and :func:`settle`. Under RELEASED a step that
-        would leave a precision of the data part not positive definite is skipped: neither moved nor noised.
-    settled : False: stop before the noise and before :func:`settle` (for a release that is made elsewhere).
-    noise : (steps, J D + J D (D + 1) / 2), or (0, 0) for none, each number at its own standard deviation: for h
+        would leave a precision of the data part not positive definite is skipped: no move, no noise.
+    settled : False stops before the noise and before :func:`settle` (for a release that is made elsewhere).
+    noise : (steps, J D + J D (D + 1) / 2), or (0, 0) for none. Each number has its own standard deviation: first h
         (component by component), then the upper triangle of L (component by component, row by row), mirrored.
     counts : (5,), see ``COUNTS``; added to.
 
-    Sensitivity. Neighbours differ in one row; the noised vector of one step is (h, upper triangle of L), and the
-    step's release is the data part before the noise (theta minus the prior, which is public). Claim: given the data
-    part and f before the step, replacing the row that the step reads moves the release by at most
-    2 k C = 2 gamma C / N under ALGORITHM_3, and h and L by at most 2 gamma C / N each under RELEASED (where neither
-    of the two steps is skipped; skipping itself is covered by nothing). Proof: the release is
-    D + k (c(f_n) - f), and D and f are functions of earlier releases and the public prior (``settle`` reads nothing
-    else), so two rows give releases that differ by k (c(f_n) - c(f_n')). Under ALGORITHM_3, c multiplies h and L of
-    f_n by min(1, C / norm) with the norm over all numbers of h and of the full matrices L, under RELEASED h and L
-    each by its own; a site whose norm is not finite, or whose cavity is not positive definite, counts as 0. So c(f_n)
-    (its h, its L) has norm at most C for every row, whatever its values, and the difference of two is at most 2 C.
-    The norm of (h, upper triangle of L) counts each number beside the diagonal once instead of twice, so it is at
-    most that of (h, full L). A step that reads another row is the same function of earlier releases on both data
-    sets: the replaced row reaches it through these only. A row is read once in an epoch.
+    Sensitivity. Neighbours differ in one row. The noised vector of one step is (h, upper triangle of L). The step's
+    release is the data part before the noise, which is theta minus the public prior.
+
+    Claim: given the data part and f before the step, replacing the row that the step reads moves
+
+    - the release by at most 2 k C = 2 gamma C / N under ALGORITHM_3;
+    - h and L by at most 2 gamma C / N each under RELEASED, if neither of the two steps is skipped. The skipping itself
+      is covered by no guarantee.
+
+    Proof.
+
+    1. The release is D + k (c(f_n) - f). D and f are functions of earlier releases and the public prior, because
+       ``settle`` reads nothing else. So two rows give releases that differ by k (c(f_n) - c(f_n')).
+    2. Under ALGORITHM_3, c multiplies h and L of f_n by min(1, C / norm), with the norm over all numbers of h and of
+       the full matrices L. Under RELEASED, c multiplies h and L each by its own such factor. A site whose norm is not
+       finite, or whose cavity is not positive definite, counts as 0. So c(f_n) (its h, its L) has norm at most C for
+       every row, whatever its values, and the difference of two is at most 2 C.
+    3. The norm of (h, upper triangle of L) counts each off-diagonal number once instead of twice, so it is at most that
+       of (h, full L).
+    4. A step that reads another row is the same function of earlier releases on both data sets: the replaced row
+       reaches it only through these. A row is read once per epoch.
     """
     components, d = h.shape
     noisy = noise.shape[0] > 0
@@ -432,15 +444,17 @@ def noisy_steps(
 
 @_compiled
 def ep_steps(x, order, prior_h, prior_L, h, L, sites_h, sites_L, s2, damping, counts):
-    """EP (Minka 2001) on the rows ``order``, once each, in order; all changes are in place.
+    """Expectation propagation (Minka 2001) on the rows ``order``, once each, in order; all changes are in place.
 
-    cavity = prior + data part - site_n;  site_n <- (1 - damping) site_n + damping f_n; the data part follows. A row
-    whose cavity or f_n is not proper is left alone and counted.
+        cavity = prior + data part - site_n;   site_n <- (1 - damping) site_n + damping f_n
+
+    The data part moves with the site. A row whose cavity or f_n is not proper is left unchanged and counted.
 
     Parameters
     ----------
     x, order, prior_h, prior_L, h, L, s2, counts : as in :func:`noisy_steps`; (h, L) is the sum of all sites.
-    sites_h, sites_L : (N, J, D) and (N, J, D, D), a site a row; damping : in (0, 1].
+    sites_h, sites_L : (N, J, D) and (N, J, D, D), one site per row.
+    damping : in (0, 1].
     """
     components, d = h.shape
     site_h, site_L = np.empty((components, d)), np.empty((components, d, d))

@@ -1,6 +1,6 @@
-"""Natural parameters of the means of a mixture of Gaussians: the prior, clipping, and what noise adds.
+"""Natural parameters of the means of a mixture of Gaussians: the prior, clipping, and the noise.
 
-Those of J components in D dimensions are ``h`` (J, D), precision times mean, and ``L`` (J, D, D), precision.
+For J components in D dimensions they are ``h`` (J, D), precision times mean, and ``L`` (J, D, D), precision.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ def zeros(components: int, d: int) -> Naturals:
 
 
 def clipped_jointly(f: Naturals, bound: float) -> Naturals:
-    """All numbers of h and L (full matrices) as one vector, scaled to norm <= bound."""
+    """Scale h and L (full matrices) by one factor, so that all their numbers as one vector have norm <= bound."""
     norm = math.hypot(np.linalg.norm(f.h), np.linalg.norm(f.L))
     return f.times(min(1.0, bound / norm) if norm > 0 else 1.0)
 
 
 def clipped_apart(f: Naturals, bound: float) -> Naturals:
-    """h of all components scaled to Frobenius norm <= bound, and L by itself."""
+    """Scale h of all components to Frobenius norm <= bound, and L likewise by a factor of its own."""
     h, precision = np.linalg.norm(f.h), np.linalg.norm(f.L)
     return Naturals(
         f.h * (min(1.0, bound / h) if h > 0 else 1.0),
@@ -53,7 +53,7 @@ def clipped_apart(f: Naturals, bound: float) -> Naturals:
 
 
 def symmetric(upper: np.ndarray, d: int) -> np.ndarray:
-    """(J, D (D + 1) / 2) upper triangles, row by row, to (J, D, D) symmetric matrices."""
+    """The symmetric matrices (J, D, D) of the upper triangles (J, D (D + 1) / 2), row by row."""
     out = np.zeros((len(upper), d, d))
     rows, columns = np.triu_indices(d)
     out[:, rows, columns] = upper
@@ -62,6 +62,6 @@ def symmetric(upper: np.ndarray, d: int) -> np.ndarray:
 
 
 def noise_of(numbers: np.ndarray, components: int, d: int) -> Naturals:
-    """One row of the block of noise that ``kernel.noisy_steps`` takes."""
+    """One row of the noise array that ``kernel.noisy_steps`` takes, as naturals."""
     cut = components * d
     return Naturals(numbers[:cut].reshape(components, d), symmetric(numbers[cut:].reshape(components, -1), d))

@@ -1,11 +1,11 @@
-"""Clipped sites of a mixture of Gaussians with known noise: what the corrected DP-SEP releases.
+"""Clipped sites of a mixture of Gaussians with known noise variance, whose sum the corrected DP-SEP releases.
 
-A site is the change of the natural parameters of all components when one row is added to the cavity by moment
-matching (Li et al. 2015; Vinaroz & Park 2023, algorithm 3). The vector of one row is laid out as
+A site is the change of the natural parameters of all components when moment matching adds one row to the cavity
+(Li et al. 2015; Vinaroz & Park 2023, algorithm 3). The vector of one row is laid out as
 
     [mean naturals h, component by component | precisions, component by component: upper triangle by rows],
 
-with every off-diagonal precision times sqrt(2), so that the Euclidean norm of the vector is the Frobenius norm.
+with every off-diagonal precision times sqrt(2). So the Euclidean norm of the vector is the Frobenius norm.
 """
 
 from __future__ import annotations
@@ -61,20 +61,32 @@ def clipped_site_sum(
     -------
     (size,) array in the layout of :func:`pack`.
 
-    L2 sensitivity under add/remove: ``clip``. Proof: given the cavity, which is a function of earlier releases, a
-    row's contribution depends on that row alone, so adding or removing a row changes the sum by that contribution.
-    The contribution is the row's whole vector, over all components, times min(1, clip / norm), so its norm is at most
-    ``clip``; the last step turns each component's block by an orthogonal matrix that the cavity gives, which leaves
-    the Frobenius norm as it is. A row whose norm is not finite (a NaN or infinity anywhere in it) contributes 0: the
-    bound holds for every row, also for values that no data set has. An empty batch gives 0. Mean naturals and
-    precisions of all components share one factor, so that a clipped site keeps its means.
+    L2 sensitivity under add/remove: ``clip``. Proof.
 
-    The site of one row, component by component, with cavity N(M, S), P = S^-1, in the eigenbasis of P, where all but
-    one rank-one matrix is diagonal (tilted moments: Li et al. 2015): r is the probability of the component given the
-    row, g = (I + s2 P)^-1 (x - M), and the tilted moments are M + r g and S - r G S + r (1 - r) g g' with
-    G = (I + s2 P)^-1. Then (S - r G S)^-1 = A = P + r P ((1 - r) I + s2 P)^-1, which needs no difference of nearly
-    equal covariances, and by Sherman & Morrison the tilted precision is
-    Q = A - c u u', u = A g, c = r (1 - r) / (1 + r (1 - r) g'u). The site is (Q (M + r g) - P M, Q - P).
+    1. The cavity is a function of earlier releases. Given the cavity, a row's contribution depends on that row alone,
+       so adding or removing the row changes the sum by that contribution.
+    2. The contribution is the row's whole vector, over all components, times min(1, clip / norm). So its norm is at
+       most ``clip``. One factor for mean naturals and precisions of all components keeps the means of a clipped site.
+    3. The last step rotates each component's block by an orthogonal matrix, a function of the cavity. This leaves the
+       Frobenius norm unchanged.
+    4. A row whose norm is not finite (a NaN or infinity anywhere in it) contributes 0. So the bound holds for every
+       row, also for values that no data set has. An empty batch gives 0.
+
+    The site of one row, component by component, with cavity N(M, S) and P = S^-1 (tilted moments: Li et al. 2015). In
+    the eigenbasis of P every matrix is diagonal except one of rank one. Let r be the probability of the component given
+    the row, and
+
+        G = (I + s2 P)^-1,   g = G (x - M).
+
+    The tilted moments are M + r g and S - r G S + r (1 - r) g g'. The inverse
+
+        (S - r G S)^-1 = A = P + r P ((1 - r) I + s2 P)^-1
+
+    needs no difference of nearly equal covariances. By Sherman & Morrison the tilted precision is
+
+        Q = A - c u u',   u = A g,   c = r (1 - r) / (1 + r (1 - r) g'u).
+
+    The site is (Q (M + r g) - P M, Q - P).
     """
     components, d = means.shape
     values, vectors = np.linalg.eigh(precisions)
@@ -94,7 +106,7 @@ def _block(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Sum of the clipped sites of a block of rows, in the eigenbasis of each component: (J, D) and (J, D, D)."""
     d = x.shape[1]
-    with np.errstate(all="ignore"):  # a row whose numbers leave the finite range contributes 0, below
+    with np.errstate(all="ignore"):  # a row whose numbers overflow contributes 0, below
         away = np.einsum("nd,jde->nje", x, vectors) - centre
         spread = 1.0 / p + s2
         log_r = -0.5 * (np.square(away) / spread).sum(axis=2) - 0.5 * np.log(spread).sum(axis=1)

@@ -1,4 +1,4 @@
-"""Training loops of the mixture kernels: a task in, a fit out. Rows keep their own units: nothing is standardised."""
+"""Training loops of the mixture kernels, from a task to a fit. Rows keep their own units and are not standardised."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NOISE_BLOCK = 65_536
 
 
 def compile_kernels(components: int, d: int) -> None:
-    """Compile (or load) all kernels on two rows that say nothing about the data."""
+    """Compile (or load) all kernels by calling them on two constant rows that hold no data."""
     task = Task("tiny", MixtureOfGaussians(components), np.array([np.zeros(d), np.ones(d)]))
     rng, ledger = np.random.default_rng(0), Ledger()
     ep(task, rng, method="compile", epochs=1, damping=0.5, ledger=ledger)
@@ -35,11 +35,13 @@ def compile_kernels(components: int, d: int) -> None:
 
 
 def sep(task: Task, rng: np.random.Generator, *, method: str, epochs: int, damping: float, ledger: Ledger) -> Fit:
-    """SEP (Li et al. 2015, algorithm 1) from f = 0, a fresh permutation of the rows each epoch.
+    """Stochastic EP (Li et al. 2015, algorithm 1) from f = 0, with a fresh permutation of the rows each epoch.
 
-    ``damping``: coefficient k of theta <- theta + k (f_n - f); 1 is damping 1/N of the average site, and 1/N is what
-    the mixture runs of Vinaroz & Park 2023 use. Raises ValueError for a setting out of range, Diverged where q is not
-    a density any more (k above 1 can do that).
+    ``damping`` is the coefficient k of theta <- theta + k (f_n - f). k = 1 damps the average site by 1/N. The mixture
+    runs of Vinaroz & Park 2023 use k = 1/N.
+
+    Raises ValueError for a setting out of range. Raises Diverged if q is no longer a density (k above 1 can cause
+    that).
     """
     _require(method, task, epochs, damping=damping)
     prior, n = naturals.prior_naturals(task.model, task.x.shape[1]), task.n
@@ -51,10 +53,10 @@ def sep(task: Task, rng: np.random.Generator, *, method: str, epochs: int, dampi
 
 
 def ep(task: Task, rng: np.random.Generator, *, method: str, epochs: int, damping: float, ledger: Ledger) -> Fit:
-    """EP (Minka 2001), all sites stored as float64 and 0 at the start, a fresh permutation of the rows each epoch.
+    """EP (Minka 2001) from sites of 0, all stored as float64, with a fresh permutation of the rows each epoch.
 
-    ``damping``: fraction of a new site that is taken, in (0, 1]. Memory: 8 N J D (D + 1) bytes. Raises ValueError for
-    a setting out of range, Diverged where a number leaves the finite range.
+    ``damping`` is the weight of a new site, in (0, 1]. Memory: 8 N J D (D + 1) bytes. Raises ValueError for a setting
+    out of range. Raises Diverged if a number leaves the finite range.
     """
     _require(method, task, epochs, damping=damping)
     if damping > 1:
@@ -85,11 +87,13 @@ def algorithm3(
     mechanism: GaussianMechanism | None,
     ledger: Ledger,
 ) -> Fit:
-    """Algorithm 3 of Vinaroz & Park 2023 as printed; without its noise where ``mechanism`` is None.
+    """Algorithm 3 of Vinaroz & Park 2023 as printed; without its noise if ``mechanism`` is None.
 
-    theta is ONE vector: the mean naturals and precisions of all components. theta_0, the prior's, is scaled to norm
-    <= C = ``clip``; theta_f starts at 0. The mechanism releases (h, upper triangle of L) of each step, the prior
-    subtracted. Raises ValueError for a setting out of range, Diverged where a number leaves the finite range.
+    theta is one vector: the mean naturals and precisions of all components. theta_0, the prior's, is scaled to norm <=
+    C = ``clip``, and theta_f starts at 0. The mechanism releases (h, upper triangle of L) of each step, minus the
+    prior.
+
+    Raises ValueError for a setting out of range. Raises Diverged if a number leaves the finite range.
     """
     _require(method, task, epochs, clip=clip, gamma=gamma, floor=floor)
     n = task.n
@@ -103,12 +107,13 @@ def algorithm3(
 
 
 def released(task: Task, *, method: str, settings: Settings, budget: Budget, noise: bool) -> Fit:
-    """The authors' code behind "SEP clipped" (``noise`` False) and "DP-SEP" (True) of Vinaroz & Park 2023.
+    """The authors' code for "SEP clipped" (``noise`` False) and "DP-SEP" (True) of Vinaroz & Park 2023.
 
-    Rows in the order of the file, every epoch. With noise, the noise multipliers of ``settings`` are those of the mean
-    naturals and of the precisions, and two events are charged; with both None the authors' code runs without noise,
-    which the ledger then says. Raises ValueError for a setting out of range, Diverged where a number leaves the finite
-    range.
+    Rows are read in the order of the file in every epoch. With noise, ``settings`` has one noise multiplier for the
+    mean naturals and one for the precisions, and two events are charged. If both are None, the authors' code runs
+    without noise, and the ledger says so.
+
+    Raises ValueError for a setting out of range. Raises Diverged if a number leaves the finite range.
     """
     s, n = settings, task.n
     _require(method, task, s.epochs, clip=s.clip, gamma=s.gamma, floor=s.floor)
@@ -170,11 +175,7 @@ def _noisy_epochs(
     floor: float,
     mechanisms: Sequence[GaussianMechanism] = (),
 ) -> tuple[Naturals, np.ndarray]:
-    """Epochs of :func:`kernel.noisy_steps` from a data part of 0; returns the last data part and the counts.
-
-    ``mechanisms``: none; one for (h, upper triangle of L) as one vector; or one for each of the two. They give blocks
-    of noise, or release step by step while they are audited.
-    """
+    """Epochs of :func:`kernel.noisy_steps` from a data part of 0; returns the last data part and the counts."""
     n, d, components = task.n, task.x.shape[1], task.model.components
     data, f = (naturals.zeros(components, d) for _ in range(2))
     counts = np.zeros(len(kernel.COUNTS))
@@ -186,7 +187,7 @@ def _noisy_epochs(
     audited = any(m.audited for m in mechanisms)
     block = mechanisms[0].at_once(max(1, _NOISE_BLOCK // sum(sizes))) if mechanisms else n
 
-    # A whole number among the settings would be another signature, compiled inside the fit.
+    # An integer among the settings would be another signature, and numba would compile it inside the fit.
     limits = tuple(map(float, (coefficient, bound, factor_bound, floor)))
 
     def steps(rows, numbers, settled=True):
@@ -223,7 +224,7 @@ def _noisy_epochs(
 
 
 def _require(method: str, task: Task, epochs: int, **positive: float) -> None:
-    """ValueError for what no program of this file can take."""
+    """Raise ValueError for a task or settings that no function of this file can take."""
     if task.n < 1:
         raise ValueError(f"{method}: {task.name} has 0 training rows; give at least 1")
     if not (math.isfinite(epochs) and int(epochs) == epochs and epochs >= 1):
@@ -241,7 +242,7 @@ def _finite(method: str, data: Naturals, epoch: int, epochs: int) -> None:
 
 
 def _absorbed(fraction: float, steps: int) -> float:
-    """Share of the data in theta after ``steps`` steps that each replace this fraction of it, from none."""
+    """Share of the data in theta after ``steps`` steps that each replace this fraction of it."""
     return -math.expm1(steps * math.log1p(-fraction)) if fraction < 1 else 1.0
 
 

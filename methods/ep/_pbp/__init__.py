@@ -1,1 +1,1 @@
-"""Probabilistic backpropagation and its EP, SEP, clipped and private variants."""
+"""Kernels and training loops of probabilistic backpropagation and its EP, SEP, clipped and private variants."""

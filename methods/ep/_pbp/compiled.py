@@ -1,7 +1,7 @@
-"""Compilation of the kernels with a cache on disk that notices changes in what they inline.
+"""Compilation of the kernels, with a disk cache that depends on the sources of the inlined functions.
 
 numba keys its cache by the file of the function alone. The kernels inline functions of ``lanes`` and ``hidden``, so an
-edit there would leave the old machine code in use; here the sources of both become part of the key.
+edit there would leave the old machine code in use. Here the sources of both are part of the key.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def stamp(*modules) -> str:
 
 
 def kernel(function):
-    """numba.njit without the lock and without checks for division by zero, cached. NaN and infinity are kept."""
+    """Compile with numba.njit, cached, without the lock or checks for division by zero. NaN and infinity are kept."""
     compiled = njit(function, cache=True, error_model="numpy", nogil=True)
     index = compiled._cache._cache_file  # numba has no public way to add to the key of its cache
     index._source_stamp = (*index._source_stamp, stamp(lanes, hidden))

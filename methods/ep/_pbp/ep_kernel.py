@@ -1,10 +1,13 @@
 """One epoch of expectation propagation with a stored site for every row, in natural parameters.
 
-A weight's site from the cavity (eta_c, lam_c), with g and s as in ``hidden.backward``: the tilted distribution divided
-by the cavity has precision s lam_c / (lam_c - s) and mean natural (g lam_c + eta_c s) / (lam_c - s).
-A site is rounded to its storage first and exactly the rounded site is added to q: then q stays the product of the
-prior and the stored sites, and rounding never accumulates. Applying one row, forming the next cavity and its forward
-pass are one sweep over the weights.
+Let (eta_c, lam_c) be the cavity of a weight, and g and s as in ``hidden.backward``. The site of the weight is the
+tilted distribution divided by the cavity:
+
+    precision s lam_c / (lam_c - s),   mean natural (g lam_c + eta_c s) / (lam_c - s).
+
+A site is rounded to its storage first, and exactly the rounded site is added to q. So q stays the product of the prior
+and the stored sites, and rounding never accumulates. One sweep over the weights applies a row, forms the next cavity
+and makes its forward pass.
 """
 
 from __future__ import annotations
@@ -16,12 +19,12 @@ from methods.ep._pbp.compiled import kernel
 from methods.ep._pbp.hidden import BIAS, G1, G2, M2, MASK, S1, S2, V2, M, V, backward, blocks, forward, gamma_step
 from methods.ep._pbp.lanes import WIDTH, both, fabs, largest, load, rint, select, splat, store, total
 
-#: storage of the sites of layer 1 (layer 2 and the Gamma: float64 for float64, else float32 and float64).
+#: storage of the sites of layer 1. Layer 2 and the Gamma are float64 for float64, else float32 and float64.
 STORAGE = ("float64", "float32", "int8")
 
 
 class Sites:
-    """The sites of all rows, zero at first.
+    """The sites of all rows, initially zero.
 
     ``eta1, lam1``: flat (N, packed layer 1); ``eta2, lam2``: flat (N, padded layer 2); ``gamma``: (N, 2) naturals.
     With int8, ``eta_scale, lam_scale``: flat (N, padded units), one float32 scale per row, unit and natural.
@@ -74,7 +77,7 @@ def _proper(eta, lam):
 
 @njit(error_model="numpy", forceinline=True)
 def _moved(eta, lam, site_eta, site_lam, g, s, damping):
-    """New site of a weight (before rounding) and where its cavity, tilted and new distribution are proper."""
+    """New site of a weight (before rounding), and whether its cavity, tilted and new distribution are proper."""
     eta_c, lam_c = eta - site_eta, lam - site_lam
     f_eta, f_lam = _tilt(eta_c, lam_c, g, s)
     new_eta = site_eta + (f_eta - site_eta) * damping
@@ -86,7 +89,7 @@ def _moved(eta, lam, site_eta, site_lam, g, s, damping):
 
 @njit(error_model="numpy", forceinline=True)
 def _gamma_site(gamma, sites, row, variance, residual2, a_c, b_c, damping):
-    """Noise Gamma's site and q in place; 1 if the update was rejected."""
+    """Update the noise Gamma's site and q in place; 1 if the update was rejected."""
     new_a, new_b = gamma_step(a_c, b_c, variance, residual2)
     shape = sites[row, 0] + damping * ((new_a - a_c) - sites[row, 0])
     rate = sites[row, 1] + damping * ((b_c - new_b) - sites[row, 1])
@@ -102,7 +105,7 @@ def _gamma_site(gamma, sites, row, variance, residual2, a_c, b_c, damping):
 
 @njit(error_model="numpy", forceinline=True)
 def _second_layer(h, row, eta2, lam2, site_eta2, site_lam2, damping, hidden):
-    """Sites and q of layer 2 in place; rejections in the lanes."""
+    """Update sites and q of layer 2 in place; returns the rejections per lane."""
     w = (hidden + 8) // 8 * 8
     rejected = splat(0.0)
     for k in range(w // 8):
@@ -136,10 +139,13 @@ def ep_epoch(x, y, order, eta1, lam1, eta2, lam2, gamma, s_eta1, s_lam1, s_eta2,
 
     Parameters
     ----------
-    x : (N, D) standardised inputs with the bias last, divided by sqrt(D); y : (N,).
-    eta1, lam1, eta2, lam2 : packed naturals of q (unused lanes 0 and 1); gamma : (2,) shape and rate of the noise.
+    x : (N, D) standardised inputs with the bias last, divided by sqrt(D).
+    y : (N,) standardised targets.
+    order : row numbers.
+    eta1, lam1, eta2, lam2 : packed naturals of q (unused lanes 0 and 1).
+    gamma : (2,) shape and rate of the noise.
     s_eta1, ... : the arrays of :class:`Sites`.
-    damping : fraction of a new site that is taken.
+    damping : weight of a new site.
 
     Returns
     -------
@@ -202,9 +208,9 @@ def ep_epoch_int8(
     x, y, order, eta1, lam1, eta2, lam2, gamma, s_eta1, s_lam1, eta_scale, lam_scale, s_eta2, s_lam2, s_gamma, damping,
     hidden, h,
 ):  # fmt: skip
-    """As :func:`ep_epoch`, the sites of layer 1 in int8 with a scale per row, unit and natural.
+    """The int8 version of :func:`ep_epoch`: the sites of layer 1 are stored with a scale per row, unit and natural.
 
-    The sites of a unit are formed first, their largest size gives the scale, and q moves by the rounded numbers. A
+    The sites of a unit are formed first. Their largest size gives the scale, and q moves by the rounded numbers. A
     rejected weight keeps its old site up to that rounding.
     """
     inputs = x.shape[1]

@@ -1,10 +1,16 @@
 """Hidden layer and output of one row, forward and backward, shared by the kernels.
 
-Layout: hidden units in blocks of eight lanes; layer 1 stored block by block, input by input (see :func:`pack1`), so
-that a sweep over the weights reads memory once and in order. Unused lanes hold mean 0 and variance 1 and are masked.
-Moments of a rectified Gaussian N(M, V) with alpha = M / S, S = sqrt(V) (Hernandez-Lobato & Adams 2015, section 3):
-z = S zeta(alpha), v_z = V (Phi - zeta(alpha) zeta(-alpha)), where zeta(alpha) = alpha Phi + phi; partial derivatives
-dz/dM = Phi, dz/dV = phi / (2 S), dv_z/dM = 2 z (1 - Phi), dv_z/dV = Phi - zeta phi.
+Layout: hidden units are in blocks of eight lanes. Layer 1 is stored block by block, input by input (see :func:`pack1`),
+so a sweep over the weights reads memory once and in order. Unused lanes hold mean 0 and variance 1 and are masked.
+
+The moments of a rectified Gaussian N(M, V), with S = sqrt(V) and alpha = M / S (Hernandez-Lobato & Adams 2015, section
+3), are
+
+    z = S zeta(alpha),   v_z = V (Phi - zeta(alpha) zeta(-alpha)),   zeta(alpha) = alpha Phi + phi.
+
+Their partial derivatives are
+
+    dz/dM = Phi,   dz/dV = phi / (2 S),   dv_z/dM = 2 z (1 - Phi),   dv_z/dV = Phi - zeta phi.
 """
 
 from __future__ import annotations
@@ -30,7 +36,7 @@ def _mills_times_pole(t):
 
 _MILLS = tuple(float(c) for c in chebyshev.cheb2poly(chebyshev.chebinterpolate(_mills_times_pole, _DEGREE)))
 _INV_SQRT_2PI = 1.0 / math.sqrt(2.0 * math.pi)
-# exp(-300) = 5e-131: below it a unit is off for every purpose, and products of two such numbers are no denormals.
+# exp(-300) = 5e-131: a smaller output of a unit counts as 0, and products of two such numbers are not denormal.
 _LARGEST_EXPONENT = 300.0
 
 #: rows of the scratch array, each of the length of a padded layer 2.
@@ -94,9 +100,10 @@ def mills(a):
 
 @njit(error_model="numpy", forceinline=True)
 def forward(h, m2, v2, hidden):
-    """Moments of the hidden units (kept in ``h``) and mean and variance of the output.
+    """Moments of the hidden units, stored in ``h``, and mean and variance of the output.
 
-    ``h[M], h[V]`` hold the pre-activations' moments; ``m2, v2`` the padded moments of layer 2 under the cavity.
+    ``h[M], h[V]`` hold the moments of the pre-activations. ``m2, v2`` are the padded moments of layer 2 under the
+    cavity.
     """
     n2 = hidden + 1
     nb = (n2 + 7) // 8
@@ -141,10 +148,10 @@ def forward(h, m2, v2, hidden):
 
 @njit(error_model="numpy", forceinline=True)
 def backward(h, m2, v2, hidden, d_mean, d_variance):
-    """From d logZ/d mean and d logZ/d variance of the output to every unit.
+    """Propagate d logZ/d mean and d logZ/d variance of the output back to every unit.
 
-    Leaves in ``h[G1], h[S1]`` the derivative g by the mean of a pre-activation and s = g^2 - 2 d logZ/d variance
-    (a weight's are g x and s x^2), and in ``h[G2], h[S2]`` the same for the weights of layer 2.
+    ``h[G1]`` receives the derivative g with respect to the mean of a pre-activation, and ``h[S1]`` receives s = g^2 - 2
+    d logZ/d variance. A weight has g x and s x^2. ``h[G2], h[S2]`` receive the same for the weights of layer 2.
     """
     n2 = hidden + 1
     nb = (n2 + 7) // 8
@@ -173,7 +180,7 @@ def backward(h, m2, v2, hidden, d_mean, d_variance):
 def gamma_step(a, b, variance, residual2):
     """Shape and rate of the Gamma that matches two moments of Gam(a, b) x likelihood.
 
-    ``residual2`` = (y - mean)^2. Ratios of normalisers need a square root and an exponential and no logarithm.
+    ``residual2`` is (y - mean)^2. Ratios of normalisers need a square root and an exponential, and no logarithm.
     """
     t0 = variance + b / (a - 1.0)
     t1 = variance + b / a

@@ -1,9 +1,9 @@
-"""Eight float64 numbers at a time inside numba kernels.
+"""Vectors of eight float64 numbers inside numba kernels.
 
-The loops over weights write four arrays and read six; LLVM's loop vectoriser gives up on that many possible
-overlaps. A vector type of LLVM keeps hidden units in the lanes and accumulators in registers whatever the vectoriser
-thinks. On a machine without 512-bit registers LLVM splits it into halves or quarters. Products and sums carry the
-flag ``contract`` (fused multiply-add) and no other: NaN and infinity behave as in IEEE 754.
+The loops over weights write four arrays and read six. LLVM's loop vectoriser rejects that many possible overlaps. An
+explicit LLVM vector type keeps hidden units in the lanes and accumulators in registers. On a machine without 512-bit
+registers LLVM splits it into halves or quarters. Products and sums carry the flag ``contract`` (fused multiply-add) and
+no other: NaN and infinity behave as in IEEE 754.
 """
 
 from __future__ import annotations
@@ -191,7 +191,7 @@ for _symbol, _code in ((operator.gt, ">"), (operator.lt, "<"), (operator.ge, ">=
 
 @intrinsic
 def both(typingctx, a, b):
-    """Truth of a and b, lane by lane."""
+    """Logical and of a and b, lane by lane."""
 
     def codegen(context, builder, sig, args):
         return builder.and_(args[0], args[1])
@@ -201,7 +201,7 @@ def both(typingctx, a, b):
 
 @intrinsic
 def select(typingctx, mask, a, b):
-    """a where mask, else b."""
+    """a where mask is true, else b."""
 
     def codegen(context, builder, sig, args):
         return builder.select(args[0], args[1], args[2])

@@ -24,7 +24,7 @@ class Layout:
         return first, 2 * first, 2 * first + second, 2 * (first + second)
 
     def prior(self) -> np.ndarray:
-        """theta_0: N(0, prior variance) a weight, Gam(shape, rate) on the noise precision."""
+        """theta_0: N(0, prior variance) per weight, Gam(shape, rate) on the noise precision."""
         a, b, c, d = self.ends
         out = np.zeros(d + 2)
         out[a:b] = out[c:d] = 1.0 / self.prior_variance
@@ -32,7 +32,7 @@ class Layout:
         return out
 
     def start(self, rng: np.random.Generator) -> np.ndarray:
-        """N theta_f at the start: means N(0, 1) / sqrt(fan-in) at the prior's precision break the symmetry."""
+        """N theta_f at the start: means N(0, 1) / sqrt(fan-in) at the prior's precision, to break the symmetry."""
         a, b, c, d = self.ends
         out = np.zeros(d + 2)
         out[:a] = rng.standard_normal(a) / math.sqrt(self.inputs) / self.prior_variance
@@ -40,7 +40,7 @@ class Layout:
         return out
 
     def read(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, float, float]:
-        """m1, v1, m2, v2, a, b with precisions, shape and rate not below the prior's."""
+        """m1, v1, m2, v2, a, b of theta, with precisions, shape and rate raised to at least the prior's."""
         a, b, c, d = self.ends
         p1 = np.maximum(theta[a:b], 1.0 / self.prior_variance)
         p2 = np.maximum(theta[c:d], 1.0 / self.prior_variance)

@@ -1,11 +1,16 @@
-"""One epoch of assumed-density filtering or stochastic EP in moments, every pass over the weights fused into one.
+"""One epoch of assumed-density filtering (ADF) or stochastic EP, in moments, with one pass over the weights per row.
 
-With SEP at damping 1 (Li et al. 2015) the new q is the tilted distribution, so no natural parameters are needed.
-With e = 1/N (0 for ADF), prior precision tau and prior mean natural nu of a weight's prior factor, the cavity is
-v_c = v / (1 - e + e v tau), m_c = ((1 - e) m + e v nu) / (1 - e + e v tau); then m' = m_c + v_c g and
-v' = v_c (1 - v_c s). The state held between rows is the *cavity*: applying one row, forming the next cavity and its
-forward pass are one sweep, with one load and one store of each weight. A rejected weight keeps its cavity, which is
-the same as keeping the weight.
+With SEP at damping 1 (Li et al. 2015) the new q is the tilted distribution, so no natural parameters are needed. Let
+e = 1/N (0 for ADF), and let tau and nu be the precision and mean natural of a weight's prior factor. The cavity is
+
+    v_c = v / (1 - e + e v tau),   m_c = ((1 - e) m + e v nu) / (1 - e + e v tau),
+
+and the update is
+
+    m' = m_c + v_c g,   v' = v_c (1 - v_c s).
+
+The state held between rows is the *cavity*. One sweep applies a row, forms the next cavity and makes its forward pass,
+with one load and one store of each weight. A rejected weight keeps its cavity, which is the same as keeping the weight.
 """
 
 from __future__ import annotations
@@ -26,7 +31,7 @@ def _cavity(m, v, e_nu, e_tau, keep):
 
 @njit(error_model="numpy", forceinline=True)
 def _step(m, v, g, s, low, high):
-    """Tilted moments and where they are proper."""
+    """Tilted moments, and whether they are proper."""
     new_v = v * (splat(1.0) - v * s)
     new_m = m + v * g
     ok = both(both(new_v > low, new_v < high), new_m == new_m)
@@ -46,9 +51,12 @@ def moment_epoch(x, y, order, m1, v1, m2, v2, nu1, tau1, nu2, tau2, gamma, e, lo
 
     Parameters
     ----------
-    x : (N, D) standardised inputs with the bias last, divided by sqrt(D), C order; y : (N,).
-    m1, v1, nu1, tau1 : packed layer 1 (``hidden.pack1``): q's moments, and e times the prior factor's mean natural
-        and precision. Suffix 2: packed layer 2.
+    x : (N, D) standardised inputs with the bias last, divided by sqrt(D), C order.
+    y : (N,) standardised targets.
+    order : row numbers.
+    m1, v1 : moments of q, packed layer 1 (``hidden.pack1``).
+    nu1, tau1 : e times the prior factor's mean natural and precision, packed layer 1.
+    m2, v2, nu2, tau2 : the same for packed layer 2.
     gamma : (4,) shape and rate of the noise under q, then under its prior.
     e : 1/N for SEP, 0 for ADF.
     low, high : a new variance must lie strictly between them, else the weight keeps its old values.
@@ -172,10 +180,11 @@ def moment_epoch(x, y, order, m1, v1, m2, v2, nu1, tau1, nu2, tau2, gamma, e, lo
 
 @kernel
 def refine(m, v, eta, lam, shape, rate, hyper):
-    """Prior refinement of one layer in place, weight by weight in the arrays' order (Hernandez-Lobato & Adams 2015).
+    """Refine the prior of one layer in place, weight by weight in the arrays' order (Hernandez-Lobato & Adams 2015).
 
-    All arrays flat of equal length: q's moments, the prior factors' Gaussian (eta, lam) and Gamma (shape, rate)
-    naturals; ``hyper`` = (a_w, b_w). A weight is skipped unless its cavity has 0 < variance < 1e6, shape > 1, rate > 0.
+    All arrays are flat and of equal length: q's moments, and the prior factors' Gaussian (eta, lam) and Gamma (shape,
+    rate) naturals. ``hyper`` is (a_w, b_w). A weight is skipped unless its cavity has 0 < variance < 1e6, shape > 1 and
+    rate > 0.
     """
     a_w, b_w = hyper[0], hyper[1]
     for i in range(len(m)):

@@ -1,12 +1,12 @@
-"""Stochastic EP in natural parameters: sites really clipped, noise really added, any damping.
+"""Stochastic EP steps in natural parameters, with optional clipping, noise and damping.
 
-One step with theta_f = (theta - theta_0) / N, cavity theta - theta_f and site f_n = tilted - cavity:
+Let theta_f = (theta - theta_0) / N. The cavity is theta - theta_f, the site is f_n = tilted - cavity, and a step is
 
     theta <- theta - k theta_f + k clip(f_n) + noise.
 
-Algorithm 3 of Vinaroz & Park 2023 has k = gamma / N (their eq. 5, written with theta = theta_0 + N theta_f); SEP of
-Li et al. 2015 has k = damping. Two sweeps over the weights a row: one forms the site and its norm, the other moves
-theta, forms the next cavity and its forward pass.
+Algorithm 3 of Vinaroz & Park 2023 has k = gamma / N (their eq. 5, written with theta = theta_0 + N theta_f). SEP of Li
+et al. 2015 has k = damping. A row takes two sweeps over the weights. One forms the site and its norm. The other moves
+theta, forms the next cavity and makes its forward pass.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from methods.ep._pbp.compiled import kernel
 from methods.ep._pbp.hidden import BIAS, G1, G2, M2, MASK, S1, S2, V2, M, V, backward, forward, gamma_step
 from methods.ep._pbp.lanes import both, load, load_first, select, splat, store, total
 
-#: how a site is clipped: not; each of eta1, lam1, eta2, lam2 by itself; all numbers, the Gamma's too, as one vector.
+#: how a site is clipped: not; each of eta1, lam1, eta2, lam2 separately; all numbers, the Gamma's too, as one vector.
 CLIP_NONE, CLIP_BLOCKS, CLIP_JOINT = range(3)
 #: the noise Gamma: constant; updated as in SEP with its rejections; one part of the clipped and noised vector.
 GAMMA_FROZEN, GAMMA_FREE, GAMMA_JOINT = range(3)
-#: improper updates of a weight: taken as they come; rejected as in SEP; the site counts as zero (the step then still
-#: depends on the row through a clipped site only).
+#: improper updates of a weight: accepted; rejected as in SEP; the site counts as zero (the step then still depends on
+#: the row only through a clipped site).
 CHECK_NONE, CHECK_REJECT, CHECK_ZERO = range(3)
-#: what ``counts`` counts.
+#: entries of ``counts``.
 COUNTS = ("rejected_weights", "rejected_noise", "clipped_sites", "zeroed_sites", "floored", "clipped_factors")
 
 
@@ -38,8 +38,7 @@ def _proper(eta, lam):
 
 @njit(error_model="numpy", forceinline=True)
 def _site(eta, lam, nu, tau, g, s, e, check):
-    """Site of a weight. If ``check``: zero where its cavity or tilted distribution is improper, with a NaN precision
-    that marks the rejection for the second sweep under CHECK_REJECT."""
+    """Site of a weight. With ``check``, an improper one is zero, and CHECK_REJECT marks it by a NaN precision."""
     eta_c = eta - (eta - nu) * e
     lam_c = lam - (lam - tau) * e
     inverse = splat(1.0) / (lam_c - s)
@@ -61,7 +60,7 @@ def _square(f):
 
 @njit(error_model="numpy", forceinline=True)
 def _move(eta, lam, nu, tau, f_eta, f_lam, n_eta, n_lam, e, k, c_eta, c_lam, check, positive, floor):
-    """New naturals of a weight, and where the update was rejected and where a precision was floored (as 0 or 1)."""
+    """New naturals of a weight, whether the update was rejected, and whether a precision was floored (as 0 or 1)."""
     one, zero = splat(1.0), splat(0.0)
     new_eta = eta + (f_eta * c_eta - (eta - nu) * e) * k
     new_lam = lam + (f_lam * c_lam - (lam - tau) * e) * k
@@ -122,10 +121,16 @@ def natural_steps(
 
     Parameters
     ----------
-    x : (N, D) standardised inputs with the bias last, divided by sqrt(D); y : (N,).
-    eta1, lam1, eta2, lam2 : packed naturals of theta (unused lanes 0 and 1); nu1, tau1, nu2, tau2 : of theta_0.
+    x : (N, D) standardised inputs with the bias last, divided by sqrt(D).
+    y : (N,) standardised targets.
+    order : row numbers.
+    eta1, lam1, eta2, lam2 : packed naturals of theta (unused lanes 0 and 1).
     gamma : (4,) shape and rate of the noise under theta, then under theta_0.
-    e : 1/N; k : coefficient of the step; bound : C of the sites; factor_bound : C of theta_f after it (inf: none).
+    nu1, tau1, nu2, tau2 : packed naturals of theta_0.
+    e : 1/N.
+    k : coefficient of the step.
+    bound : C of the sites.
+    factor_bound : C of theta_f after the step (inf: none).
     floor : replaces a precision (with GAMMA_JOINT also a - 1 and b) that is not positive.
     rules : (4,) clip rule, Gamma rule, check of improper weight updates, whether to floor.
     noise : (steps, size) added to theta, or (0, size) for none; size 2 HD + 2 (H + 1), with GAMMA_JOINT 2 more.
@@ -133,8 +138,8 @@ def natural_steps(
     counts : (6,) see ``COUNTS``; added to.
 
     Sensitivity. Given theta before the step, rows enter only through f_n. With CLIP_JOINT its norm is at most
-    ``bound`` (a site with a NaN or infinity counts as zero), so theta after the step and before the noise differs by
-    at most 2 k bound when one row is replaced: for k = gamma / N that is 2 gamma C / N (proposition 1 of the paper).
+    ``bound``, and a site with a NaN or infinity counts as zero. So theta after the step and before the noise differs by
+    at most 2 k bound when one row is replaced. For k = gamma / N that is 2 gamma C / N (proposition 1 of the paper).
     """
     inputs = x.shape[1]
     nb1 = (hidden + 7) // 8

@@ -37,9 +37,9 @@ def _unpacked(arrays: list[np.ndarray], gamma: np.ndarray, hidden: int, inputs: 
 
 
 def absorb(theta_new: Naturals, theta_0: Naturals, n: int, clip: float, floor: float) -> Naturals:
-    """Lines 10 to 12 of algorithm 3: floor what must be positive, theta_f = (theta_new - theta_0) / N, clip.
+    """Lines 10 to 12 of algorithm 3: the floor, then clipping of theta_f = (theta_new - theta_0) / N.
 
-    Returns theta_0 + N theta_f.
+    Numbers that must be positive and are not become ``floor``. Returns theta_0 + N theta_f.
     """
     fixed = replace(
         theta_new,
@@ -75,11 +75,11 @@ def train_sites(
     storage: str,
     refine_prior: bool = True,
 ) -> tuple[State, PriorFactor, ep_kernel.Sites, dict[str, float]]:
-    """EP with one site a row: a fresh permutation each epoch, prior refinement after each.
+    """EP with one site per row, with a fresh permutation of the rows and a prior refinement per epoch.
 
-    ``x``: (N, D) with the bias last; ``damping``: fraction of a new site that is taken; ``storage``: one of
-    ``ep_kernel.STORAGE``. Raises Diverged where a number of q is no longer finite, MemoryError from NumPy where the
-    sites do not fit.
+    ``x`` is (N, D) with the bias last, ``damping`` is the weight of a new site, and ``storage`` is one of
+    ``ep_kernel.STORAGE``. Raises Diverged if a number of q is no longer finite, and MemoryError from NumPy if the sites
+    do not fit.
     """
     rows = training.kernel_rows(x)
     hidden, inputs = state.hidden, state.inputs
@@ -110,8 +110,8 @@ def train_sites(
 class Rules:
     """How :func:`train_naturals` moves theta; see ``natural_kernel`` for the codes.
 
-    ``coefficient`` k of the step; ``bound``: C of the sites; ``factor_bound``: C of theta_f (inf for none);
-    ``floor``: replaces what must be positive and is not, used where ``positive``.
+    ``coefficient`` is k of the step, ``bound`` is C of the sites, and ``factor_bound`` is C of theta_f (inf for none).
+    With ``positive``, ``floor`` replaces numbers that must be positive and are not.
     """
 
     coefficient: float
@@ -139,10 +139,11 @@ def train_naturals(
     refine_prior: bool = False,
     between_epochs: Callable[[], None] | None = None,
 ) -> tuple[State, PriorFactor, dict[str, float]]:
-    """Epochs of :func:`natural_kernel.natural_steps`, a fresh permutation each.
+    """Epochs of :func:`natural_kernel.natural_steps`, with a fresh permutation of the rows per epoch.
 
     ``theta_0`` maps the current prior factors to the prior's naturals. With a ``mechanism`` every step's theta is
-    released through it: by blocks of noise, or step by step while it is audited. Raises Diverged as the others do.
+    released through it: by blocks of noise, or step by step while it is audited. Raises Diverged if a number of q is no
+    longer finite.
     """
     rows = training.kernel_rows(x)
     n, hidden, inputs = len(y), state.hidden, state.inputs
@@ -176,7 +177,7 @@ def train_naturals(
             elif not mechanism.audited:
                 steps(chosen, mechanism.noise(len(chosen), size))
             else:
-                # The step before its noise; then what follows a release, which is post-processing.
+                # The step before its noise; the rest follows the release and is post-processing.
                 steps(chosen, silent, codes=np.array([*codes[:3], 0]), factor_bound=math.inf)
                 value = _unpacked(arrays, gamma, hidden, inputs)
                 released = _release(mechanism, value, rules, hidden, inputs)
@@ -194,10 +195,7 @@ def train_naturals(
 
 
 def _release(mechanism: GaussianMechanism, value: Naturals, rules: Rules, hidden: int, inputs: int) -> Naturals:
-    """One theta through the mechanism, the Gamma only where it is part of the noised vector.
-
-    The numbers go through it in the order in which the kernel takes its noise.
-    """
+    """One theta through the mechanism, in the order of the kernel's noise; the Gamma only if it is noised."""
     vector = value.vector()
     order = kernel_order(hidden, inputs)
     if rules.gamma == natural_kernel.GAMMA_JOINT:
@@ -207,7 +205,7 @@ def _release(mechanism: GaussianMechanism, value: Naturals, rules: Rules, hidden
 
 
 def kernel_order(hidden: int, inputs: int) -> np.ndarray:
-    """The order in which the kernel reads the noise of the weights' numbers in ``Naturals.vector``: (size - 2,).
+    """The order (size - 2,) in which the kernel reads the noise of the weights' numbers in ``Naturals.vector``.
 
     Of the first layer it takes eight hidden units at a time, and of these one input after the other.
     """
@@ -230,15 +228,15 @@ def algorithm3(
     mechanism: GaussianMechanism | None,
     start: str = "printed",
 ) -> tuple[State, dict[str, float]]:
-    """Algorithm 3 of Vinaroz & Park 2023 as printed; without noise where ``mechanism`` is None.
+    """Algorithm 3 of Vinaroz & Park 2023 as printed; without noise if ``mechanism`` is None.
 
-    ``start``: the paper does not say where q starts. "printed": at SEP's random q. "program": where the authors'
-    code starts, the same random means with mean naturals and precisions of each layer scaled to norm <= C, each by
-    itself. Neither depends on the data; all else is the same.
+    theta is one vector: mean naturals and precisions of all weights, and (a - 1, -b) of the noise Gamma. theta_0 and
+    the initial theta_f = (theta_q - theta_0) / N, from the random initial q, are scaled to norm <= C. Neither depends
+    on the data. There is no prior refinement, because the algorithm has none.
 
-    theta is ONE vector: mean naturals and precisions of all weights and (a - 1, -b) of the noise Gamma. theta_0 and
-    the initial theta_f = (theta_q - theta_0) / N, from the random initial q, are scaled to norm <= C; neither
-    depends on the data. No prior refinement: the algorithm has none.
+    ``start``: the paper does not say where q starts. "printed" starts at SEP's random q. "program" starts where the
+    authors' code does: the same random means, with mean naturals and precisions of each layer scaled to norm <= C
+    separately. Neither depends on the data, and all else is the same.
     """
     require_positive(method, clip=clip, gamma=gamma, floor=floor)
     n = len(y)
@@ -284,13 +282,12 @@ def released(
     mechanism: GaussianMechanism | None = None,
     between_epochs: Callable[[], None] | None = None,
 ) -> tuple[State, dict[str, float]]:
-    """The authors' code behind "SEP clipped" and "DP-SEP" of Vinaroz & Park 2023: SEP's step on another start and
-    prior.
+    """The authors' code for "SEP clipped" and "DP-SEP" of Vinaroz & Park 2023: SEP's step from another start and prior.
 
-    ``constants``: shape and rate of the noise Gamma. With ``broad_prior`` the prior is N(0, sqrt(n_l) / C) per layer
-    of n_l weights, which is what scaling a constant precision to norm C gives. With ``clip_initial`` the initial q has
-    variance rate / (shape - 1) of the constants, and then the mean naturals and the precisions of each layer scaled to
-    norm <= C, each by itself.
+    ``constants`` are shape and rate of the noise Gamma. With ``broad_prior`` the prior is N(0, sqrt(n_l) / C) per layer
+    of n_l weights, the result of scaling a constant precision to norm C. With ``clip_initial`` the initial q has
+    variance rate / (shape - 1) of the constants. Then the mean naturals and the precisions of each layer are scaled to
+    norm <= C separately.
     """
     p, n, (shape, rate) = program, len(y), constants
     require_positive(method, clip=p.clip, noise_rate=rate, floor=p.floor)

@@ -1,6 +1,6 @@
-"""The authors' code behind "SEP clipped" and "DP-SEP": what the two adapters share.
+"""The authors' code for "SEP clipped" and "DP-SEP", shared by the two methods that run it.
 
-Numba is imported inside the functions only: adapters import this module.
+Numba is imported only inside the functions, because the modules of methods import this one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from privacy.ledger import Relation, Sampling
 
 
 def _mechanism(method: str, task: Task, settings: Settings, budget: Budget) -> GaussianMechanism | None:
-    """The noise of the ablation, charged with the sensitivity that the step really has."""
+    """The noise of the ablation, charged with the true sensitivity of the step."""
     if settings.add_noise == "none":
         return None
     sigma = budget.noise_multiplier
@@ -55,7 +55,7 @@ def fit(
     rng: np.random.Generator,
     between_epochs: Callable[[], None] | None = None,
 ) -> Fit:
-    """One run of the authors' code. ``between_epochs``: what it does with its random numbers after an epoch."""
+    """One run of the authors' code. ``between_epochs`` reproduces its use of random numbers after an epoch."""
     from methods.ep._pbp import natural_training, training
 
     settings.check(method)
@@ -70,7 +70,7 @@ def fit(
 
 
 def prepare(method: str, task: Task, settings: Settings) -> None:
-    """Compile the kernels on two rows that say nothing about the data."""
+    """Compile the kernels on two constant rows that hold no data."""
     from methods.ep._pbp import natural_training, training
 
     settings.check(method)

@@ -1,13 +1,13 @@
-"""Sum of clipped factors of a batch, all from one common cavity: the private statistic of the corrected DP-SEP.
+"""Sum of the clipped sites of a batch, all from one common cavity: the private statistic of the corrected DP-SEP.
 
-For one row the site is the moment-matched tilted distribution divided by the cavity, in natural parameters:
+For one row the site is the moment-matched tilted distribution divided by the cavity, in natural parameters. These are
 (m / v, 1 / v) of every weight and (a - 1, -b) of the Gamma on the noise precision. With g = d logZ / d m,
 s = g^2 - 2 d logZ / d v and the cavity N(m, v), a weight's site is
 
-    precision  s / (1 - v s),    mean natural  m s / (1 - v s) + g / (1 - v s),
+    precision  s / (1 - v s),    mean natural  m s / (1 - v s) + g / (1 - v s)
 
-(Hernandez-Lobato & Adams 2015, eqs. 13, 14, divided by the cavity), and logZ and its derivatives come from
-moments propagated through the network. The whole vector of one row is laid out as
+(Hernandez-Lobato & Adams 2015, eqs. 13, 14, divided by the cavity). logZ and its derivatives come from moments
+propagated through the network. The whole vector of one row is laid out as
 
     [mean naturals, layer 1 | precisions, layer 1 | mean naturals, layer 2 | precisions, layer 2 | a - 1, -b].
 """
@@ -40,7 +40,7 @@ from methods.ep._pbp.lanes import load, select, splat, store, total
 
 
 def size(inputs: int, hidden: int) -> int:
-    """Length of the vector of one row, for ``inputs`` columns (the bias not counted) and ``hidden`` units."""
+    """Length of the vector of one row, for ``inputs`` columns (without the bias) and ``hidden`` units."""
     return 2 * (hidden * (inputs + 1) + hidden + 1) + 2
 
 
@@ -50,7 +50,7 @@ def sensitivity(caps, scale: float) -> float:
 
 
 def compile_kernel() -> None:
-    """Compile (or load) the kernel for the argument types that an adapter passes."""
+    """Compile (or load) the kernel for the argument types that a method passes."""
     one, two = np.ones((1, 2)), np.ones(2)
     clipped_site_sum(one, np.ones(1), np.zeros(1, dtype=np.int64), one, one, two, two, 6.0, 6.0, np.ones(4), 1.0)
 
@@ -60,9 +60,11 @@ def clipped_site_sum(x1, y, rows, m1, v1, m2, v2, a, b, caps, scale):
 
     Parameters
     ----------
-    x1 : (n, d + 1) standardised inputs with a last column of ones; y : (n,) standardised targets.
+    x1 : (n, d + 1) standardised inputs with a last column of ones.
+    y : (n,) standardised targets.
     rows : (k,) row numbers of the batch; may be empty (the sum is then 0).
-    m1, v1 : (hidden, d + 1) cavity means and variances of layer 1, bias last; m2, v2 : (hidden + 1,) of layer 2.
+    m1, v1 : (hidden, d + 1) cavity means and variances of layer 1, bias last.
+    m2, v2 : (hidden + 1,) of layer 2.
     a, b : shape and rate of the cavity of the noise precision, a > 1.
     caps : (4,) largest norms of one row's site: layer 1, layer 2, both layers together after these, noise Gamma.
     scale : factor of the noise block (its last two numbers) after its cap.
@@ -71,14 +73,18 @@ def clipped_site_sum(x1, y, rows, m1, v1, m2, v2, a, b, caps, scale):
     -------
     (size,) array.
 
-    L2 sensitivity under add/remove: see :func:`sensitivity`. Proof: given the cavity, which is a function of earlier
-    releases, a row's contribution depends on that row alone, so adding or removing a row changes the sum by that
-    contribution. Each layer's part is multiplied by min(1, cap / norm), so its norm is at most its cap, that of both
-    at most the root of the sum of squares, and after the third factor at most caps[2] too; the noise block has norm
-    at most caps[3] and after scaling scale x caps[3]; the parts share no coordinate, so the squares add up. A part
-    whose norm is not finite (a NaN or infinity anywhere in it) contributes 0: the bound holds for every row, also
-    for values that no data set has. Mean naturals and precisions of a layer share one factor, so that a clipped
-    site keeps its mean.
+    L2 sensitivity under add/remove: see :func:`sensitivity`. Proof.
+
+    1. The cavity is a function of earlier releases. Given the cavity, a row's contribution depends on that row alone,
+       so adding or removing the row changes the sum by that contribution.
+    2. Each layer's part is multiplied by min(1, cap / norm), so its norm is at most its cap. The norm of both parts is
+       at most the root of the sum of squares, and after the third factor at most caps[2] too.
+    3. The noise block has norm at most caps[3], and after scaling at most scale x caps[3].
+    4. The parts share no coordinate, so the squares add up.
+    5. A part whose norm is not finite (a NaN or infinity anywhere in it) contributes 0. So the bound holds for every
+       row, also for values that no data set has.
+
+    Mean naturals and precisions of a layer share one factor, so a clipped site keeps its mean.
     """
     hidden, inputs = m1.shape
     layers = [np.zeros(len(pack1(m1))) for _ in range(2)] + [np.zeros(len(pack2(m2))) for _ in range(2)]
@@ -101,7 +107,7 @@ def _site(m, v, g, s):
 
 @kernel
 def _sums(x1, y, rows, m1, v1, m2, v2, a, b, caps, scale, hidden, h, sum_e1, sum_p1, sum_e2, sum_p2, sum_gamma):
-    """Adds the clipped sites of ``rows`` to the last five arrays; layers packed as by ``hidden.pack1, pack2``."""
+    """Add the clipped sites of ``rows`` to the last five arrays; layers packed as by ``hidden.pack1, pack2``."""
     inputs = x1.shape[1]
     nb1, nb2 = (hidden + 7) // 8, (hidden + 8) // 8
     w = nb2 * 8
@@ -171,7 +177,7 @@ def _factor(squared_norm, cap):
 
 @njit(error_model="numpy", forceinline=True)
 def _add(out, block, factor):
-    if factor > 0.0:  # a void block may hold NaN, and 0 x NaN is NaN
+    if factor > 0.0:  # a block with factor 0 may hold NaN, and 0 x NaN is NaN
         f = splat(factor)
         for i in range(0, len(block), 8):
             store(out, i, load(out, i) + load(block, i) * f)

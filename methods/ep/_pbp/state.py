@@ -1,7 +1,7 @@
 """State of probabilistic backpropagation: one Gaussian per weight, Gammas on the two precisions, prior factors.
 
-Source: Hernandez-Lobato & Adams 2015, sections 3 and 4 (initial values as in their code).
-Shapes: H hidden units, D = d + 1 inputs with the bias LAST. Everything in standardised units.
+Source: Hernandez-Lobato & Adams 2015, sections 3 and 4, with the initial values of their code. There are H hidden units
+and D = d + 1 inputs with the bias LAST. All numbers are in standardised units.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from models.bnn_regression import BNNRegression
 class Naturals:
     """Natural parameters of a Gaussian per weight and of one Gamma, or of a ratio of such factors.
 
-    ``eta1, lam1``: (H, D) mean naturals m/v and precisions 1/v of layer 1; ``eta2, lam2``: (H + 1,) of layer 2;
-    ``shape``: a - 1 and ``rate``: -b of the Gamma. A product of factors is a sum here, a power is a multiple.
+    ``eta1, lam1`` (H, D) are mean naturals m/v and precisions 1/v of layer 1, and ``eta2, lam2`` (H + 1,) those of
+    layer 2. ``shape`` is a - 1 and ``rate`` is -b of the Gamma. A product of factors is a sum here, and a power is a
+    multiple.
     """
 
     eta1: np.ndarray
@@ -49,7 +50,7 @@ class Naturals:
 
     @classmethod
     def from_vector(cls, v: np.ndarray, hidden: int, inputs: int) -> Naturals:
-        """Inverse of :meth:`vector`; ``inputs`` is D, the bias counted."""
+        """Inverse of :meth:`vector`; ``inputs`` is D, with the bias."""
         n1, n2 = hidden * inputs, hidden + 1
         ends = np.cumsum([n1, n1, n2, n2])
         e1, l1, e2, l2, g = np.split(np.asarray(v, dtype=np.float64), ends)
@@ -67,7 +68,7 @@ class Naturals:
         return self if norm <= bound else self * (bound / norm)
 
     def clipped_per_block(self, bound: float) -> Naturals:
-        """Each of eta1, lam1, eta2, lam2 scaled to Euclidean norm <= bound by itself; the Gamma stays."""
+        """Each of eta1, lam1, eta2, lam2 scaled separately to Euclidean norm <= bound; the Gamma is unchanged."""
         parts = []
         for part in self.parts()[:4]:
             norm = np.linalg.norm(part)
@@ -102,7 +103,7 @@ class State:
 
     @property
     def inputs(self) -> int:
-        """Number of inputs of layer 1, the bias counted."""
+        """Number of inputs of layer 1, with the bias."""
         return self.m1.shape[1]
 
     @property
@@ -147,7 +148,7 @@ class PriorFactor:
 
     @classmethod
     def constant(cls, precision1: float, precision2: float, hidden: int, inputs: int) -> PriorFactor:
-        """Zero means, one precision a layer, empty Gamma factors."""
+        """Prior factors with zero means, one precision per layer, and empty Gamma factors."""
         one, two = np.zeros((hidden, inputs)), np.zeros(hidden + 1)
         return cls(one, one + precision1, one.copy(), one.copy(), two, two + precision2, two.copy(), two.copy())
 
@@ -157,10 +158,10 @@ class PriorFactor:
 
 
 def initial(model: BNNRegression, inputs: int, rng: np.random.Generator) -> tuple[State, PriorFactor]:
-    """Initial q and prior factors. ``inputs`` = D, the bias counted.
+    """Initial q and prior factors. ``inputs`` is D, with the bias.
 
-    Means are N(0, 1) / sqrt(fan-in), layer 1 row by row and then layer 2, to break the symmetry; all variances are
-    E[1 / lambda] = b_w / (a_w - 1); the prior factor is N(0, b_w / (a_w - 1)).
+    Means are N(0, 1) / sqrt(fan-in), to break the symmetry, drawn for layer 1 row by row and then for layer 2. All
+    variances are E[1 / lambda] = b_w / (a_w - 1). The prior factor is N(0, b_w / (a_w - 1)).
     """
     hidden = model.hidden
     variance = model.weight_rate / (model.weight_shape - 1.0)

@@ -1,4 +1,4 @@
-"""Training loops of the moment kernels: standardised rows in, state and diagnostics out."""
+"""Training loops of the moment kernels, from standardised rows to a state and diagnostics."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ ADF_RANGE = (1e-100, np.inf)
 
 
 def standardised(task: Task) -> tuple[np.ndarray, np.ndarray, Standardiser]:
-    """Rows with the bias last, targets, and the (private) moments that scaled them."""
+    """Rows with the bias last, targets, and the standardiser, whose moments are those of the private rows."""
     scale = Standardiser.from_moments(task.x, task.y)
     return with_bias(scale.x(task.x)), scale.y(task.y), scale
 
 
 def kernel_rows(x: np.ndarray) -> np.ndarray:
-    """Rows as the kernels want them: divided by the root of the fan-in, C order."""
+    """Rows in the form that the kernels need: divided by the square root of the fan-in, C order."""
     return np.ascontiguousarray(x / np.sqrt(x.shape[1]))
 
 
 def require(method: str, task: Task, epochs: int) -> None:
-    """ValueError for a task without a row, or a number of epochs that is none."""
+    """Raise ValueError for a task without a row, or for epochs that are not a whole number of at least 1."""
     if task.n < 1:
         raise ValueError(f"{method}: {task.name} has 0 training rows; give at least 1")
     if int(epochs) != epochs or epochs < 1:
@@ -41,7 +41,7 @@ def require(method: str, task: Task, epochs: int) -> None:
 
 
 def refined(state: State, prior: PriorFactor) -> tuple[State, PriorFactor]:
-    """Prior refinement of both layers (Hernandez-Lobato & Adams 2015); its slow form stands with the tests."""
+    """Prior refinement of both layers (Hernandez-Lobato & Adams 2015). The tests hold a slow reference version."""
     hyper = np.array([state.a_w, state.b_w])
     out = {}
     for layer in ("1", "2"):
@@ -71,16 +71,17 @@ def train_moments(
     variance_range: tuple[float, float] = SEP_RANGE,
     between_epochs: Callable[[], None] | None = None,
 ) -> tuple[State, PriorFactor, dict[str, float]]:
-    """Epochs of :func:`moment_kernel.moment_epoch`, a fresh permutation each, prior refinement after each.
+    """Epochs of :func:`moment_kernel.moment_epoch`, with a fresh permutation and a prior refinement per epoch.
 
     Parameters
     ----------
-    x, y : (N, D) standardised rows with the bias last, (N,) standardised targets.
+    x : (N, D) standardised inputs with the bias last.
+    y : (N,) standardised targets.
     power : e = 1/N for SEP, 0 for ADF.
     noise_prior : shape and rate of the noise precision's prior.
-    between_epochs : called after every epoch (authors' code that consumes random numbers there).
+    between_epochs : called after every epoch (the authors' code consumes random numbers there).
 
-    Raises :class:`methods.contract.Diverged` where a number of q is no longer finite.
+    Raises :class:`methods.contract.Diverged` if a number of q is no longer finite.
     """
     rows = kernel_rows(x)
     hidden, inputs = state.hidden, state.inputs
@@ -124,5 +125,5 @@ def finish(state: State, scale: Standardiser, ledger: Ledger, diagnostics: dict[
 
 
 def tiny(inputs: int) -> tuple[np.ndarray, np.ndarray]:
-    """Two rows (2, D) and targets that say nothing about the data, to compile a kernel."""
+    """Two constant rows (2, D) and targets, without data, to compile a kernel."""
     return np.array([[0.0] * (inputs - 1) + [1.0], [1.0] * inputs]), np.array([0.0, 1.0])

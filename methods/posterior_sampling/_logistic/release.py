@@ -1,4 +1,7 @@
-"""One release: check the rows, charge the budget, draw once. Releases from the same rows are drawn in one batch."""
+"""One draw from a logistic posterior as the release: check the rows, charge the budget, draw once.
+
+Releases from the same rows are drawn in one batch.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +20,13 @@ from models.task import Task
 from privacy.budget import Budget
 from privacy.ledger import Event, Relation
 
-#: for every method whose release is the end of a chain
+#: for every method whose release is the last state of a chain
 MARKOV_CHAIN = Leak(
     LeakKind.SAMPLER,
     "the guarantee is for an exact sample; the draw is the end of a Markov chain, whose distance is not counted (what "
     "was measured of it, and what that would add to delta: tables sampler_distance)",
 )
-#: of the same: what ``methods._shared.logistic.sampler`` raises
+#: for the same methods: the error that ``methods._shared.logistic.sampler`` raises
 NO_DRAW = Leak(
     LeakKind.FAILING,
     "where the mode is not found, a trajectory leaves the finite range or no draw lies in the ball the fit fails, and "
@@ -50,8 +53,7 @@ class SamplerSettings:
 
 @dataclass(frozen=True)
 class Release:
-    """Distribution ``target`` of the one draw, the ``event`` that it costs, and what the diagnostics tell of its
-    choice."""
+    """Distribution ``target`` of the one draw, the ``event`` that it costs, and diagnostics of the choice."""
 
     target: Target
     event: Event
@@ -59,9 +61,9 @@ class Release:
 
 
 class LogisticPosteriorDraw(Method):
-    """A method that releases one draw of a logistic posterior; an adapter says which (:meth:`release`).
+    """A method that releases one draw of a logistic posterior. A subclass says which one (:meth:`release`).
 
-    Diagnostics: functions of public numbers. Those of the sampler read the rows and are left out, because only the
+    Diagnostics are functions of public numbers. Those of the sampler read the rows and are left out, because only the
     draw was charged.
     """
 
@@ -94,23 +96,23 @@ class LogisticPosteriorDraw(Method):
 
     @abc.abstractmethod
     def release(self, model: LogisticRegression, n: int, settings: Any, budget: Budget) -> Release:
-        """The distribution to draw from, by public numbers only. n: the public number of training rows.
+        """The distribution to draw from, from public numbers only. ``n`` is the public number of training rows.
 
-        Raises ValueError for a budget that does not say what the method needs.
+        Raises ValueError for a budget that lacks a number that the method needs.
         """
 
     def fit(self, task: Task, settings: Any, budget: Budget, rng: np.random.Generator) -> Fit:
-        """One draw, which is the mechanism itself and so uses ``rng``.
+        """Make one draw, which is the mechanism itself and so uses ``rng``.
 
-        Raises ValueError for a budget that does not fit and for rows, labels or a range that do not
-        (``models.logistic_regression.rows_of``), BudgetExceeded where the draw would overspend.
+        Raises ValueError for an unsuitable budget and for invalid rows, labels or ranges
+        (``models.logistic_regression.rows_of``). Raises BudgetExceeded if the draw would overspend.
         """
         return self.fit_many([task], settings, [budget], [rng])[0]
 
     def fit_many(
         self, tasks: Sequence[Task], settings: Any, budgets: Sequence[Budget], rngs: Sequence[np.random.Generator]
     ) -> list[Fit]:
-        """Draws that share a task are made in one batch; a draw then differs from :meth:`fit` by rounding only."""
+        """Make draws that share a task in one batch. A draw then differs from :meth:`fit` only by rounding."""
         fits: list[Fit | None] = [None] * len(tasks)
         for task in {id(t): t for t in tasks}.values():
             here = [i for i, t in enumerate(tasks) if t is task]
@@ -134,9 +136,9 @@ class LogisticPosteriorDraw(Method):
 
 
 class BoundedLogisticDraw(InFrame):
-    """A method that releases one draw of a logistic posterior on inputs scaled to [-1, 1]; a subclass says which.
+    """A method that releases one draw of a logistic posterior on inputs scaled to [-1, 1]. A subclass says which one.
 
-    Rows have norm at most sqrt(D), and there is an intercept. The relation is that of one row more or less.
+    Rows have norm at most sqrt(D), and there is an intercept. The relation is add or remove one row.
     """
 
     models = ("bounded_logistic_regression",)
@@ -151,13 +153,13 @@ class BoundedLogisticDraw(InFrame):
 
     @abc.abstractmethod
     def law(self, model, d: int, settings: Any, budget: Budget) -> tuple[Target, Event]:
-        """The distribution of one draw from d inputs, and its cost, by public numbers only.
+        """The distribution of one draw from d inputs, and its cost, from public numbers only.
 
-        Raises ValueError for a budget with nothing for the draw, BudgetExceeded for one that is too small.
+        Raises ValueError for a budget with nothing left for the draw, and BudgetExceeded for one that is too small.
         """
 
     def fit_unit(self, task: Task, settings: Any, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Raises ValueError for a task without rows, and what :meth:`law` raises."""
+        """Make one draw from scaled rows. Raises ValueError for a task without rows, and the errors of :meth:`law`."""
         from methods.posterior_sampling import _bounded_logistic as draws
 
         target, event = self.law(task.model, task.x.shape[1], settings, budget)

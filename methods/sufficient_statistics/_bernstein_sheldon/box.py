@@ -1,18 +1,19 @@
-"""Noise-aware linear regression on scaled inputs from Laplace-noised second moments (after Bernstein & Sheldon 2019).
+"""Noise-aware linear regression from Laplace-noised second moments of inputs scaled to [-1, 1].
 
-Released: sums over the rows of u_a u_b (a <= b) and of u_a, u = (x, y) in [-1, 1]. Against Gibbs-SS-Noisy:
+It follows Bernstein & Sheldon 2019. Released are sums over the rows of u_a u_b (a <= b) and of u_a with Laplace noise,
+where u = (x, y) is in [-1, 1]. The sampler differs from Gibbs-SS-Noisy in two ways.
 
-* X'X is drawn from what its noisy value says about it (:func:`draw_gram`), once for each of many short chains, where
-  the authors draw it from a central limit theorem with noisy fourth moments, or with a public
-  distribution of the inputs. No distribution of the inputs is assumed or charged: they are far from N(0, I) here. The
-  price: that the targets say something about X'X too is left out (a cut model).
-* Given X'X, s = (X'y, sum y, y'y) is normal with moments that are exact under the model. s is integrated out in two
-  Metropolis-Hastings steps, because a chain that only draws s and (w, v) in turn moves by the sampling noise of s,
-  while the privacy noise is a hundred times as large at small epsilon.
+* X'X is drawn given its noisy value (:func:`draw_gram`), once for each of many short chains. The authors draw it from a
+  central limit theorem with noisy fourth moments, or with a public distribution of the inputs. Here no distribution of
+  the inputs is assumed or estimated privately, because scaled inputs are far from N(0, I). In exchange, the
+  information of the targets about X'X is not used (a cut model).
+* Given X'X, s = (X'y, sum y, y'y) is approximated by a normal with the moments that are exact under the model. s is
+  integrated out in two Metropolis-Hastings steps. A chain that only draws s and (w, v) in turn moves by the sampling
+  noise of s, and the privacy noise is a hundred times as large at small epsilon.
 
-Where the noise is not small against y'y, the posterior itself (not the chain) reaches down to noise variances that are
-too small: a weight has prior variance v / precision, so that d + 1 weights favour a small v by v^(-(d + 1) / 2), and
-only the one noisy number y'y speaks against it, with the thin penalty of a Laplace tail.
+Limitation: unless the noise is small relative to y'y, the posterior itself (not the chain) puts mass on noise variances
+that are too small. A weight has prior variance v / precision, so that d + 1 weights favour a small v by
+v^(-(d + 1) / 2). Only the one noisy number y'y contradicts it, with the weak penalty of a Laplace tail.
 """
 
 from __future__ import annotations
@@ -34,12 +35,13 @@ STRIDES = (0.05, 0.7)
 
 
 def moments(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Sums over the rows of u_a u_b (a <= b, in the order of ``triu_indices``) and of u_a, u = (x, y) in [-1, 1]; (k,).
+    """Sums over the rows of u_a u_b (a <= b, in the order of ``triu_indices``) and of u_a, (k,).
 
-    A value outside is clipped, one that is not a number counts as 0. Sensitivity of EACH number under add/remove: 1.
-    Proof: a row adds u_a u_b or u_a, of absolute value at most 1, and nothing else. k numbers, each with Laplace noise
-    of its own, are k releases of sensitivity 1: with (epsilon, delta) that costs less than one release of L1
-    sensitivity k.
+    u = (x, y) is in [-1, 1]. A value outside is clipped. A value that is not a number counts as 0.
+
+    Sensitivity of EACH number under add/remove: 1. Proof: a row adds u_a u_b or u_a, of absolute value at most 1, and
+    nothing else. With Laplace noise of its own per number, the k numbers are k releases of sensitivity 1. With
+    (epsilon, delta) these cost less than one release of L1 sensitivity k.
     """
 
     def of(x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -50,7 +52,7 @@ def moments(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def unpack(z: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """(gram (d + 1, d + 1) of [x, 1], s = (X'y, sum y, y'y) (d + 2,)) from :func:`moments`."""
+    """The gram matrix (d + 1, d + 1) of [x, 1] and s = (X'y, sum y, y'y), (d + 2,), from :func:`moments`."""
     d = int(math.sqrt(2 * len(z) + 2.25) - 1.5) - 1  # (d + 1)(d + 2) / 2 + d + 1 numbers
     full = np.zeros((d + 1, d + 1))
     full[np.triu_indices(d + 1)] = z[: -d - 1]
@@ -61,10 +63,11 @@ def unpack(z: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def draw_gram(noisy: np.ndarray, b: float, n: int, rng: np.random.Generator) -> np.ndarray:
-    """A draw of the gram matrix of [x, 1], (d + 1, d + 1), positive semi-definite, given the noisy one.
+    """A positive semi-definite draw of the gram matrix of [x, 1], (d + 1, d + 1), given the noisy one.
 
-    Each sum is given a normal prior with the standard deviation n / 3 (about n / 3 for a square, about 0 else: inputs
-    in [-1, 1]). Its noise is taken for normal with variance 2 b^2. Negative eigenvalues of the covariance become 0.
+    Each sum has a normal prior with standard deviation n / 3. Its mean is n / 3 for a sum of squares and 0 otherwise,
+    as for inputs in [-1, 1]. The noise is treated as normal with variance 2 b^2. Negative eigenvalues of the covariance
+    become 0.
     """
     d = len(noisy) - 1
     prior, noise = (n / 3.0) ** 2, 2.0 * b * b
@@ -81,7 +84,10 @@ def draw_gram(noisy: np.ndarray, b: float, n: int, rng: np.random.Generator) -> 
 
 
 def law(w: np.ndarray, v: float, gram: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and covariance of s = (X'y, sum y, y'y) given the inputs: y = X w + e, e ~ N(0, v I). (d + 2,), (.., ..)."""
+    """Mean (d + 2,) and covariance (d + 2, d + 2) of s = (X'y, sum y, y'y) given the inputs.
+
+    The model is y = X w + e, e ~ N(0, v I).
+    """
     along = gram @ w
     fit = float(w @ along)
     mean = np.append(along, fit + n * v)
@@ -93,7 +99,10 @@ def law(w: np.ndarray, v: float, gram: np.ndarray, n: int) -> tuple[np.ndarray, 
 
 
 def log_target(w, v, s, omega, gram, n, model) -> float:
-    """log p(noisy s | w, v, omega) + log p(w, v), nats, up to a constant; s integrated out; for log v as parameter."""
+    """log p(noisy s | w, v, omega) + log p(w, v) in nats, up to a constant, with log v as parameter.
+
+    The sufficient statistics s are integrated out.
+    """
     mean, covariance = law(w, v, gram, n)
     factor = np.linalg.cholesky(covariance + np.diag(omega))
     r = np.linalg.solve(factor, s - mean)
@@ -102,7 +111,7 @@ def log_target(w, v, s, omega, gram, n, model) -> float:
 
 
 def move_weights(w, v, s, omega, gram, n, model, rng):
-    """Metropolis-Hastings step in w: proposed from its distribution given v and the noisy (X'y, sum y) alone."""
+    """Metropolis-Hastings step in w, proposed from its distribution given v and only the noisy (X'y, sum y)."""
     inner = v * gram + np.diag(omega[:-1])
     factor = np.linalg.cholesky(inner)
     half = np.linalg.solve(factor, gram)
@@ -137,10 +146,11 @@ def sample(
     kept: int,
     rng: np.random.Generator,
 ) -> tuple[UnconstrainedDraws, float]:
-    """grams x kept draws of theta, and the share of proposals of w that were taken.
+    """grams x kept draws of theta, and the share of accepted proposals of w.
 
-    z: released :func:`moments`; b: scale of the noise; n: public number of rows. For each of ``grams`` draws of the
-    gram matrix the chain goes on for ``burn_in`` + ``kept`` sweeps. Raises Diverged for a draw that is not finite.
+    ``z`` is the released :func:`moments`, ``b`` the scale of the noise, and ``n`` the public number of rows. For each
+    of ``grams`` draws of the gram matrix the chain runs for ``burn_in`` + ``kept`` sweeps. Raises Diverged for a draw
+    that is not finite.
     """
     noisy, s = unpack(z, n)
     d = len(s) - 2
@@ -149,7 +159,7 @@ def sample(
     draws, taken = [], 0
     for _ in range(grams):
         gram = draw_gram(noisy, b, n, rng)
-        gram[np.diag_indices(d + 1)] += 1e-9 * n  # so that rounding leaves the factors real
+        gram[np.diag_indices(d + 1)] += 1e-9 * n  # keeps the matrix positive definite under rounding
         for i in range(burn_in + kept):
             w, ok = move_weights(w, v, s, omega, gram, n, model, rng)
             v = move_noise(w, v, s, omega, gram, n, model, rng)
@@ -159,7 +169,7 @@ def sample(
             clean = product_draw(mean, mean + factor @ rng.standard_normal(len(s)), covariance, s, omega, rng)
             omega = np.maximum(mixing_variances(s - clean, b, rng), 1e-12 * b * b)
             posterior = model.posterior_given_moments(gram, clean[:-1], float(clean[-1]), n)
-            if posterior.scale > model.scale:  # else this sum of squares is not possible: keep (w, v)
+            if posterior.scale > model.scale:  # else the drawn sum of squares is impossible: keep (w, v)
                 theta = posterior.sample(1, rng)[0]
                 w, v = theta[:-1], float(np.logaddexp(0.0, theta[-1]))
             if i >= burn_in:

@@ -1,9 +1,14 @@
-"""Bernstein & Sheldon 2018: posterior given Laplace-noised sufficient statistics of a conjugate family, by Gibbs.
+"""Gibbs sampler for the posterior given Laplace-noised sufficient statistics of a conjugate family.
 
-Model: s = sufficient statistics of n rows, approximately N(mu(theta), Sigma(theta)) by the central limit theorem;
-z = s + Laplace(b) is released. With the Laplace distribution as a scale mixture of normals, z_j | s, w_j ~ N(s_j, w_j)
-with w_j ~ Exp(mean 2 b^2), a cycle draws s | theta, w, z (product of two normals, truncated to what is possible), then
-1/w_j inverse Gaussian, then theta from the conjugate update with s. Natural parameters: lambda, p, or (p_1, ..., p_K).
+Source: Bernstein & Sheldon 2018. Let s be the sufficient statistics of n rows. By the central limit theorem s is
+approximately N(mu(theta), Sigma(theta)), and z = s + Laplace(b) is released. The Laplace distribution is a scale
+mixture of normals: z_j | s, w_j ~ N(s_j, w_j) with w_j ~ Exp(mean 2 b^2). One cycle draws
+
+    s | theta, w, z   a product of two normals, truncated to the possible values
+    w | s, z          1/w_j is inverse Gaussian
+    theta | s         the conjugate update
+
+The natural parameters are lambda, p, or (p_1, ..., p_K).
 """
 
 from __future__ import annotations
@@ -17,14 +22,14 @@ from scipy.special import ndtr, ndtri
 from models.conjugate_simulators import ConjugateSimulator
 from models.unconstrained import UnconstrainedDraws
 
-#: share of each tail of Exp(lambda) that the authors' code cuts off, at the true lambda.
+#: probability of each tail of Exp(lambda), at the true lambda, that the authors' code leaves out.
 TAIL = 0.025
-#: the smallest statistic that the gamma update takes, as in the authors' code.
+#: lower bound of the statistic in the gamma update, as in the authors' code.
 LEAST = 0.01
 
 
 def bounded_sum(x: np.ndarray, low: float, high: float) -> np.ndarray:
-    """Sum of the rows x (n, 1) clipped to [low, high]; (1,).
+    """Sum of the rows x (n, 1) clipped to [low, high], (1,).
 
     L1 sensitivity under replace-one, n public: high - low. Proof: a row contributes one number in [low, high], so
     replacing it moves the sum by at most the width. A row that is not a number counts as ``low``.
@@ -33,30 +38,33 @@ def bounded_sum(x: np.ndarray, low: float, high: float) -> np.ndarray:
 
 
 def inside_sum(x: np.ndarray, low: float, high: float) -> np.ndarray:
-    """Sum of the rows x (n, 1) that lie in (low, high), 0 <= low; the others count as 0; (1,).
+    """Sum of the rows x (n, 1) that lie in (low, high), 0 <= low, (1,); the others count as 0.
 
     L1 sensitivity under replace-one, n public: high. Proof: a row contributes 0 or a number in (low, high), so the sum
-    moves by at most max(high - low, high) = high. (The authors' code declares high - low, which a row that comes
-    in from outside exceeds.)
+    moves by at most max(high - low, high) = high. (The authors' code declares high - low. A row that replaces one
+    outside the interval exceeds it.)
     """
     return np.where((x > low) & (x < high), x, 0.0).sum(axis=0)
 
 
 def category_counts(x: np.ndarray, categories: int) -> np.ndarray:
-    """The numbers of rows x (n, 1) that are 0, ..., categories - 2: (categories - 1,). The last count follows from n.
+    """The numbers of rows x (n, 1) that are 0, ..., categories - 2, (categories - 1,). The last count follows from n.
 
-    L1 sensitivity under replace-one, n public: 2. Proof: a row adds 1 to at most one of these counts, so replacing
-    it moves at most two counts by 1 each. (The authors' code declares 1, and gives all counts one and the same
-    number of noise; the first count alone has sensitivity 1.)
+    L1 sensitivity under replace-one, n public: 2. Proof: a row adds 1 to at most one of these counts, so replacing it
+    moves at most two counts by 1 each. (The authors' code declares 1, and adds the same noise value to all counts. The
+    first count alone has sensitivity 1.)
     """
     return (x == np.arange(categories - 1)).sum(axis=0).astype(np.float64)
 
 
 def section(model: ConjugateSimulator, x: np.ndarray | None = None) -> tuple[float, float] | None:
-    """(low, high) between which rows are summed, gamma-exponential only.
+    """The interval (low, high) whose rows are summed, for the gamma-exponential family only.
 
-    Without rows: (0, 97.5 % point of the prior predictive, which is Lomax: P(x > u) = (rate / (rate + u))^shape).
-    With the private rows x (n, 1): the 2.5 and 97.5 % points of Exp(1 / mean of x), which nothing pays for.
+    Without rows it is (0, u), with u the 97.5 % point of the prior predictive. This is a Lomax distribution:
+
+        P(x > u) = (rate / (rate + u))^shape.
+
+    With the private rows x (n, 1) it is the 2.5 and 97.5 % points of Exp(1 / mean of x), which are not charged.
     """
     if model.family != "gamma_exponential":
         return None
@@ -68,7 +76,7 @@ def section(model: ConjugateSimulator, x: np.ndarray | None = None) -> tuple[flo
 
 
 class Sensitivities(NamedTuple):
-    """L1, replace-one, n public: of all statistics together, of the first one, and what the authors' code says."""
+    """L1 sensitivities under replace-one, n public: of all statistics, of the first, as the authors' code states."""
 
     proven: float
     first: float
@@ -78,7 +86,7 @@ class Sensitivities(NamedTuple):
 def release_of(
     model: ConjugateSimulator, x: np.ndarray, ends: tuple[float, float] | None
 ) -> tuple[np.ndarray, Sensitivities, str]:
-    """The statistics of rows x (n, 1), their sensitivities, and where the proof is."""
+    """The statistics of rows x (n, 1), their sensitivities, and the path of the proof."""
     if model.family == "gamma_exponential":
         return inside_sum(x, *ends), Sensitivities(ends[1], ends[1], ends[1] - ends[0]), "inside_sum"
     if model.family == "beta_bernoulli":
@@ -87,28 +95,28 @@ def release_of(
 
 
 def truncated_normal(mean: float, sd: float, low: float, high: float, rng: np.random.Generator) -> float:
-    """N(mean, sd^2) given low <= . <= high, by inversion; the nearer end where the mass underflows."""
+    """A draw of N(mean, sd^2) truncated to [low, high], by inversion; the nearer end if the mass underflows."""
     u = rng.random()
-    if low > mean:  # mirrored: the lower tail is where the numbers have their digits
+    if low > mean:  # mirrored: the lower tail has the full relative accuracy
         return -truncated_by_inversion(-mean, sd, -high, -low, u)
     return truncated_by_inversion(mean, sd, low, high, u)
 
 
 def truncated_by_inversion(mean: float, sd: float, low: float, high: float, u: float) -> float:
-    """The u-quantile of N(mean, sd^2) given low <= . <= high."""
+    """The u-quantile of N(mean, sd^2) truncated to [low, high]."""
     a, b = ndtr((low - mean) / sd), ndtr((high - mean) / sd)
     x = ndtri(a + u * (b - a))
     return float(np.clip(mean + sd * x, low, high)) if math.isfinite(x) else (low if mean < low else high)
 
 
 def product(m1: float, v1: float, m2: float, v2: float) -> tuple[float, float]:
-    """Mean and standard deviation of N(m1, v1) x N(m2, v2), normalised."""
+    """Mean and standard deviation of the normalised product of N(m1, v1) and N(m2, v2)."""
     v = 1.0 / (1.0 / v1 + 1.0 / v2)
     return v * (m1 / v1 + m2 / v2), math.sqrt(v)
 
 
 def mixing_variances(residual: np.ndarray, b: float, rng: np.random.Generator) -> np.ndarray:
-    """w | s, z: 1/w_j ~ InverseGaussian(mean 1 / (b |z_j - s_j|), shape 1 / b^2). Any shape."""
+    """A draw of w given s and z, of any shape: 1/w_j ~ InverseGaussian(mean 1 / (b |z_j - s_j|), shape 1 / b^2)."""
     mean = 1.0 / (b * np.maximum(np.abs(residual), 1e-12 * b))
     return 1.0 / np.maximum(rng.wald(mean, 1.0 / b**2), 1e-300)
 
@@ -123,9 +131,10 @@ def gibbs(
     rng: np.random.Generator,
     ends: tuple[float, float] | None = None,
 ) -> UnconstrainedDraws:
-    """``sweeps`` draws of theta | z after ``burn_in``; z: released statistics, b: scale of their Laplace noise.
+    """``sweeps`` draws of theta given z, after ``burn_in`` sweeps, from a start drawn from the prior.
 
-    ``ends``: (low, high) of :func:`inside_sum`, gamma-exponential only. Started at a draw of the prior.
+    ``z`` is the released statistics, and ``b`` the scale of their Laplace noise. ``ends`` is (low, high) of
+    :func:`inside_sum`, for the gamma-exponential family only.
     """
     prior = np.array(model.prior)
     w = rng.exponential(2.0 * b * b, len(z))
@@ -154,7 +163,7 @@ def _beta_cycle(prior, p, w, z, n, ends, rng):
 
 
 def _dirichlet_cycle(prior, p, w, z, n, ends, rng):
-    """The normal draw is repeated until it is a table of counts; as coordinates one by one after 20 failures."""
+    """One cycle: the normal draw is repeated until it is a table of counts; coordinatewise after 20 failures."""
     q = p[:-1]
     covariance = n * (np.diag(q) - np.outer(q, q))
     precision = np.linalg.inv(covariance) + np.diag(1.0 / w)
@@ -192,7 +201,7 @@ def section_moments(rate: float, low: float, high: float) -> tuple[float, float]
 
 
 def _gamma_cycle(prior, rate, w, z, n, ends, rng):
-    """s = lower + inside + upper section; the noise is on the inside one, the outer two follow their normals."""
+    """One cycle with s = lower + inside + upper section; only the inside sum is noised."""
     low, high = ends
     m, v = section_moments(rate, low, high)
     mean, sd = product(n * m, max(n * v, 1e-300), z[0], w[0])

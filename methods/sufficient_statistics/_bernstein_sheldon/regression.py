@@ -1,17 +1,22 @@
 """Bernstein & Sheldon 2019, Gibbs-SS-Noisy: linear regression given Laplace-noised second moments of the rows.
 
-One sweep: S | theta, omega, Z, the product of the normal that the central limit theorem gives the second moments S and
-of N(Z, diag omega); theta = (w, v) | S by the conjugate update; omega | S, Z as in ``families``. Two readings:
+One sweep draws
+
+    S | theta, omega, Z   a product of two normals: the central limit theorem for the second moments S, N(Z, diag omega)
+    theta = (w, v) | S    the conjugate update
+    omega | S, Z          as in ``families``
+
+There are two versions.
 
 ``corrected``  each distinct moment of u = (x, y) once: the products u_a u_b, a <= b, and the sums u_a (77 numbers for
                10 inputs). Their distribution is exact Gaussian algebra (Isserlis 1918) with x ~ N(0, I), the public
-               distribution of the simulated inputs, so nothing is spent on fourth moments. Rows are clipped publicly.
-               A sweep also moves theta and S together (:func:`move_together`). If the noise is large against the
-               sampling error of S, then S determines theta and theta determines S, and a sweep without these moves
+               distribution of the simulated inputs, so no budget is spent on fourth moments. Rows are clipped to public
+               bounds. A sweep also moves theta and S together (:func:`move_together`). If the noise is large against
+               the sampling error of S, then S determines theta and theta determines S, and a sweep without these moves
                leaves both where they are.
 ``released``   as the authors' code runs: (X'X, X'y, y'y) with X'X in full (133 numbers). Noise is drawn for the upper
-               triangle and mirrored, but each entry has its own variance omega. Sensitivities are ranges of the data,
-               and exact sums of fourth moments over the rows take the place of noisy means. No guarantee at all.
+               triangle and mirrored, but each entry has its own variance omega. Sensitivities are computed from the
+               private rows. Exact sums of fourth moments over the rows replace noisy means. There is no guarantee.
 """
 
 from __future__ import annotations
@@ -26,7 +31,7 @@ from methods.sufficient_statistics._bernstein_sheldon.families import mixing_var
 from models.linear_regression_unknown_noise import LinearRegressionUnknownNoise, NormalInverseGamma
 from models.unconstrained import UnconstrainedDraws
 
-#: draws of S tried until the conjugate update is possible (authors' code).
+#: largest number of draws of S until the conjugate update is possible (authors' code).
 TRIES = 10
 #: steps of :func:`move_together`, in turn: what moves, and the length (weights: 1 is a draw from their prior given v;
 #: both: inf is a draw of v from its prior, else a random walk of log v; noise: a random walk of log v).
@@ -37,13 +42,17 @@ MOVES = (
 
 
 def clipped_moments(x: np.ndarray, y: np.ndarray, bounds: np.ndarray) -> np.ndarray:
-    """Sums over the rows of u_a u_b (a <= b, in the order of ``triu_indices``) and of u_a, u = (x, y) clipped.
+    """Sums over the rows of u_a u_b (a <= b, in the order of ``triu_indices``) and of u_a, for clipped u = (x, y).
 
-    x: (n, d), y: (n,), bounds B: (d + 1,); each u_a is clipped to [-B_a, B_a], a value that is not a number to 0.
+    The inputs are x (n, d), y (n,) and bounds B (d + 1,). Each u_a is clipped to [-B_a, B_a], and a value that is not a
+    number to 0.
 
-    L1 sensitivity under replace-one, n public: (sum_a B_a + 1)^2 - 1. Proof: a row contributes one number for each
-    statistic, in an interval of width B_a^2 (u_a^2), 2 B_a B_b (u_a u_b, a < b) or 2 B_a (u_a), and replacing the row
-    moves the statistic by at most that width; the widths add up to (sum B)^2 + 2 sum B.
+    L1 sensitivity under replace-one, n public: (sum_a B_a + 1)^2 - 1. Proof: a row contributes one number to each
+    statistic. It lies in an interval of width
+
+        B_a^2 for u_a^2,   2 B_a B_b for u_a u_b with a < b,   2 B_a for u_a.
+
+    Replacing the row moves the statistic by at most that width. The widths add up to (sum B)^2 + 2 sum B.
     """
     u = np.clip(np.nan_to_num(np.column_stack([x, y]), nan=0.0), -bounds, bounds)
     return np.concatenate([(u.T @ u)[np.triu_indices(len(bounds))], u.sum(axis=0)])
@@ -52,8 +61,8 @@ def clipped_moments(x: np.ndarray, y: np.ndarray, bounds: np.ndarray) -> np.ndar
 def moment_law(theta: np.ndarray, v: float) -> tuple[np.ndarray, np.ndarray]:
     """Mean and covariance of one row's statistics of :func:`clipped_moments` (unclipped), with x ~ N(0, I).
 
-    theta: (d + 1,), slopes and bias; v: noise variance. u = (x, y) is Gaussian with mean m and covariance c; fourth
-    moments by Isserlis 1918.
+    ``theta`` (d + 1,) holds slopes and bias, and ``v`` is the noise variance. u = (x, y) is Gaussian with mean m and
+    covariance c. Its fourth moments follow from Isserlis 1918.
     """
     d = len(theta) - 1
     c = np.eye(d + 1)
@@ -113,9 +122,10 @@ def _simulated_moments(w: np.ndarray, v: float, n: int, rng) -> np.ndarray:
 
 
 class Held(NamedTuple):
-    """The quantities that a non-centred move holds: the inputs and the standardised errors e of y = X w + sqrt(v) e.
+    """The quantities that a non-centred move holds fixed: inputs and standardised errors e of y = X w + sqrt(v) e.
 
-    gram: X'X (p, p), bias last; u = X'e (p,); q = e'e. None depends on (w, v) under the model.
+    ``gram`` is X'X (p, p) with the bias last, ``u`` is X'e (p,), and ``q`` is e'e. None depends on (w, v) under the
+    model.
     """
 
     gram: np.ndarray
@@ -129,13 +139,13 @@ class Held(NamedTuple):
         return cls(gram, u, float(target[-1] - 2.0 * (w @ target[:-1]) + w @ along) / v)
 
     def target(self, w: np.ndarray, v: float) -> np.ndarray:
-        """X'y with the sum of y last, then y'y, at other parameters; (p + 1,)."""
+        """X'y with the sum of y last, then y'y, at other parameters (w, v); (p + 1,)."""
         along, errors = self.gram @ w, math.sqrt(v) * self.u
         return np.append(along + errors, w @ (along + 2.0 * errors) + v * self.q)
 
 
 def move_weights(model: LinearRegressionUnknownNoise, w, v: float, held: Held, z, omega, rng):
-    """Non-centred step of w given omega: proposed from its distribution given the noisy X'y, accepted by y'y."""
+    """Non-centred step of w given omega, proposed from its distribution given the noisy X'y and accepted by y'y."""
     weighted = held.gram / omega[:-1]
     factor = np.linalg.cholesky(weighted @ held.gram + model.precision / v * np.eye(len(w)))
     middle = np.linalg.solve(factor, weighted @ (z[:-1] - math.sqrt(v) * held.u))
@@ -145,12 +155,14 @@ def move_weights(model: LinearRegressionUnknownNoise, w, v: float, held: Held, z
 
 
 def move_together(model: LinearRegressionUnknownNoise, w, v: float, held: Held, z, b: float, rng):
-    """Non-centred Metropolis-Hastings steps ``MOVES`` of (w, v), omega integrated out: draw it anew afterwards.
+    """Non-centred Metropolis-Hastings steps ``MOVES`` of (w, v) with omega integrated out.
 
-    z: the released values of ``held.target``; b: scale of their Laplace noise. There is no Jacobian: what is held does
-    not depend on (w, v), so that a proposal is accepted by its prior and the Laplace density of the released numbers.
-    Steps of ``weights`` leave the prior of w given v as it is, those of ``both`` hold w / sqrt(v), whose prior does not
-    depend on v, and those of ``noise`` hold w.
+    omega must be drawn anew afterwards. ``z`` is the released values of ``held.target``, and ``b`` the scale of their
+    Laplace noise. There is no Jacobian, because the quantities held fixed do not depend on (w, v). A proposal is
+    accepted by its prior and the Laplace density of the released numbers.
+
+    Steps of ``weights`` leave the prior of w given v invariant. Steps of ``both`` hold w / sqrt(v), whose prior does
+    not depend on v. Steps of ``noise`` hold w.
     """
     off = np.abs(z - held.target(w, v)).sum()
     for what, length in MOVES:
@@ -177,11 +189,11 @@ def move_together(model: LinearRegressionUnknownNoise, w, v: float, held: Held, 
 def gibbs_corrected(
     model: LinearRegressionUnknownNoise, z: np.ndarray, b: float, n: int, burn_in: int, sweeps: int, rng
 ) -> tuple[UnconstrainedDraws, float]:
-    """``sweeps`` draws after ``burn_in``, and the share of sweeps whose S stayed, for want of a possible one.
+    """``sweeps`` draws after ``burn_in``, and the share of sweeps that kept S because no possible S was drawn.
 
-    z: released :func:`clipped_moments`; b: scale of its noise; n: public number of rows. Started from the conjugate
-    update with z where that is possible (from the prior, a chain with little noise would never find it), else from the
-    prior.
+    ``z`` is the released :func:`clipped_moments`, ``b`` the scale of its noise, and ``n`` the public number of rows.
+    The chain starts from the conjugate update with z if that is possible, else from the prior. A chain with little
+    noise would not find the posterior from the prior.
     """
     d = int(np.sqrt(2 * len(z) + 2.25) - 1.5) - 1  # (d + 1)(d + 2) / 2 + d + 1 numbers
     upper, pairs = np.triu_indices(d + 1), (d + 1) * (d + 2) // 2
@@ -232,10 +244,12 @@ def gibbs_corrected(
 
 
 def released_sensitivity(x: np.ndarray, y: np.ndarray) -> float:
-    """The program's: [p (p + 1) / 2] R^2 + p R + p R r_y + r_y^2 with the ranges r of the data, 0 for the bias.
+    """The sensitivity that the authors' code declares; a function of the private rows.
 
-    p counts the bias, R is the sum of the ranges. About 100 times what is needed for 10 inputs, and a function of the
-    private rows.
+        [p (p + 1) / 2] R^2 + p R + p R r_y + r_y^2
+
+    Here p counts the bias, r are the ranges of the data (0 for the bias), and R is the sum of the ranges. For 10 inputs
+    it is about 100 times the sensitivity.
     """
     ranges, p = np.ptp(x, axis=0), x.shape[1] + 1
     total, r = ranges.sum(), np.ptp(y)
@@ -243,10 +257,10 @@ def released_sensitivity(x: np.ndarray, y: np.ndarray) -> float:
 
 
 def exact_fourth_moments(design: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The input of the released sampler: sum over the rows of x x' (p, p), and a factor F of its C4 = F F'.
+    """The input of the authors' sampler: the sum over the rows of x x' (p, p), and a factor F of its C4 = F F'.
 
-    C4 = E4 - E2 x E2 as a (p^2, p^2) matrix, projected to positive semi-definite; both moments are sums, not means, so
-    that second moments are n times too large.
+    C4 = E4 - E2 x E2 is a (p^2, p^2) matrix, projected to positive semi-definite. Both moments are sums, not means, so
+    second moments are n times too large.
     """
     p = design.shape[1]
     pairs = (design[:, :, None] * design[:, None, :]).reshape(len(design), p * p)
@@ -266,11 +280,11 @@ def gibbs_released(
     sweeps: int,
     rng,
 ) -> tuple[UnconstrainedDraws, float]:
-    """As the released program: ``sweeps`` draws after ``burn_in``, and the share of sweeps without a possible S.
+    """``sweeps`` draws after ``burn_in`` as in the authors' code, and the share of sweeps without a possible S.
 
-    z: (p^2 + p + 1,), noisy X'X (mirrored), X'y, y'y; ``moments``: :func:`exact_fourth_moments`. A draw of S whose X'X
-    is not positive semi-definite is projected by setting negative eigenvalues to 0; it counts as possible where
-    (X'X)_11 > 0, y'y > 0 and b_n > 0.1. After ``TRIES`` the parameters stay for this sweep.
+    ``z`` (p^2 + p + 1,) is the noisy X'X (mirrored), X'y and y'y. ``moments`` are :func:`exact_fourth_moments`. A draw
+    of S whose X'X is not positive semi-definite is projected by setting negative eigenvalues to 0. It counts as
+    possible if (X'X)_11 > 0, y'y > 0 and b_n > 0.1. After ``TRIES`` draws the parameters stay for this sweep.
     """
     second, factor = moments
     p = len(second)
@@ -278,7 +292,7 @@ def gibbs_released(
     omega = rng.exponential(2 * b * b, len(z))
     kept, missed = [], 0
     for i in range(burn_in + sweeps):
-        # statistics are linear in vec(x x') but for the noise of y: S = A vec(x x') + (0, x e, 2 theta'x e + e^2)
+        # statistics are linear in vec(x x'), except for the noise of y: S = A vec(x x') + (0, x e, 2 theta'x e + e^2)
         a = np.vstack([np.eye(p * p), np.kron(np.eye(p), w[None]), np.kron(w, w)[None]])
         mean = n * (a @ second.ravel())
         mean[-1] += n * v

@@ -1,4 +1,4 @@
-"""Settings that the adapters of Bernstein & Sheldon 2018 share."""
+"""Settings shared by the methods of Bernstein & Sheldon 2018."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from methods._shared.settings_checks import whole
 
 @dataclass(frozen=True)
 class Sweeps:
-    """Lengths of the sampler: as NA-DPVI's benchmark."""
+    """Lengths of the Gibbs chain, as in the benchmark of NA-DPVI."""
 
-    burn_in_sweeps: int = 500  # Gibbs sweeps thrown away (authors' code)
-    sweeps: int = 1000  # Gibbs sweeps kept, one chain, none left out (authors' code)
+    burn_in_sweeps: int = 500  # Gibbs sweeps discarded (authors' code)
+    sweeps: int = 1000  # Gibbs sweeps kept, one chain, no thinning (authors' code)
 
     def __post_init__(self) -> None:
         whole("Bernstein & Sheldon (2018)", self, "burn_in_sweeps", least=0)

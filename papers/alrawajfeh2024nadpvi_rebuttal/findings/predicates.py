@@ -35,8 +35,9 @@ def table_1_is_at_a_tenth(scores: pd.DataFrame, published: pd.DataFrame) -> bool
 
 
 def guarantees_differ(linear: pd.DataFrame, families: pd.DataFrame) -> bool:
-    """At a claimed 0.1, NA-DPVI spends less. On the Dirichlet and the regression, the authors' codes have no finite
-    epsilon.
+    """At a claimed 0.1, NA-DPVI spends less.
+
+    On the Dirichlet and the regression, the authors' codes have no finite epsilon.
     """
     tenth = linear[linear["setting"].str.startswith("epsilon=0.1")].groupby("method")["epsilon"].agg(["min", "max"])
     dirichlet = families[(families["dataset"] == "dirichlet_categorical") & (families["setting"] == "epsilon=0.1")]
@@ -60,8 +61,10 @@ def priors_decide(gamma: pd.DataFrame, dirichlet: pd.DataFrame) -> bool:
 
 
 def two_steps(scores: pd.DataFrame, published: pd.DataFrame) -> bool:
-    """Naive and NUTS errors are nearest to the large step at 0.1 and the small one from 0.3 on, Laplace's to the large
-    one.
+    """Which step size the errors are nearest to, by method.
+
+    Naive and NUTS errors are nearest to the large step at epsilon = 0.1 and to the small one from 0.3 on. Laplace's are
+    nearest to the large one throughout.
     """
     error = scores.set_index(["method", "setting"])["value"]
     large, small = "step=4 sqrt 2", "step=sqrt 2"

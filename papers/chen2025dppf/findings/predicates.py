@@ -33,8 +33,7 @@ def below(numbers: pd.DataFrame, variants: pd.DataFrame) -> bool:
 
 
 def recycled(variants: pd.DataFrame) -> bool:
-    """With aligned weights, mean or spread of beta1 differs significantly from the published runs; as in the code,
-    neither.
+    """With aligned weights, mean or spread of beta1 differs significantly from that of the published runs.
 
     Both are tested at 5 % over all settings. With aligned weights, both differ in at least one setting. With the
     weights of the code, neither differs in any.

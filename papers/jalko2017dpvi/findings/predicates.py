@@ -29,9 +29,7 @@ def only_direction_counts(fits: pd.DataFrame) -> bool:
 
 
 def clipped_sgld_within_a_point(runs: pd.DataFrame, dpvi: pd.DataFrame) -> bool:
-    """The authors' chain has no finite epsilon; the clipped one is within .01 of DPVI at equal epsilon,
-    delta = 1e-3.
-    """
+    """The authors' chain has no finite epsilon. A clipped one is within .01 of DPVI at equal epsilon, delta = 1e-3."""
     program = runs["variant"] == "program"
     fair = runs[(runs["variant"] == "sound, clip by budget") & (runs["delta"] == "0.001")]
     of_dpvi = dict(zip(dpvi["sigma"].astype(float), dpvi["accuracy"], strict=True))

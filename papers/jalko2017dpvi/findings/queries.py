@@ -27,8 +27,9 @@ def jalko2017_dp_sgld(rows) -> dict[str, object]:
 
 def jalko2017_true_budgets(rows) -> dict[str, object]:
     def spent(delta: str) -> dict[str, list[dict[str, str]]]:
-        """Counts of printed epsilons compared with the true ones at ``delta``, for replace-one with replacement, as was
-        run.
+        """Counts of printed epsilons compared with the true ones at ``delta``.
+
+        The true ones are for replace-one neighbours and batches with replacement, as in the runs.
 
         ``more``: the realised epsilon is above the printed one. ``less``: the bound is below it. ``open``: neither.
         """

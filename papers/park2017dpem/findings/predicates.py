@@ -4,8 +4,7 @@ import pandas as pd
 
 
 def agrees_and_only_noisier_means(choices: pd.DataFrame, scores: pd.DataFrame) -> bool:
-    """The second implementation is within 2.5 standard errors in all settings, and only noisier means lower the
-    disputed ones.
+    """The second implementation agrees within 2.5 standard errors, and only noisier means lower disputed settings.
 
     A choice counts if it lowers a disputed setting by over 1 nat and three standard errors, and moves no other setting
     by more than half a nat.

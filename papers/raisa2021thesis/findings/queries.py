@@ -6,10 +6,7 @@ from papers.raisa2021thesis.tables import METHODS, METRICS, MODELS, epsilon_of
 
 def raisa2021_boxes(rows) -> dict[str, object]:
     def paid(method: str, against: str) -> str:
-        """Median MMD from a privately estimated start minus that from the published one, by epsilon.
-
-        ``against``: starts or boxes.
-        """
+        """Median MMD from a privately estimated start minus that of ``against`` (starts or boxes), by epsilon."""
         told = run.config()["starts"]
         at = {
             (r["start"], int(r["epsilon"])): float(r["median"])

@@ -7,9 +7,7 @@ import pandas as pd
 
 
 def hardly_moves(scores: pd.DataFrame) -> bool:
-    """Without noise, the RMSE of equation 5 is closer to that of the training mean than to ridge's on most data
-    sets.
-    """
+    """Without noise, equation 5 has an RMSE closer to the training mean's than to ridge's on most data sets."""
     mean = scores.groupby(["dataset", "method"])["value"].mean().unstack()
     moved = (mean["predict_mean"] - mean["clipped_sep"]) / (mean["predict_mean"] - mean["ridge"])
     return bool((mean["predict_mean"] > mean["ridge"]).all() and (moved.abs() < 0.5).sum() >= 4)
@@ -25,9 +23,7 @@ def deterioration_is_not_the_programs(cells: pd.DataFrame) -> bool:
 
 
 def settings_and_spread_do_not_fit(cells: pd.DataFrame) -> bool:
-    """VI with the printed settings misses the RMSE on Naval and Kin8nm by half; its published spread is below half of
-    SEP's.
-    """
+    """VI with the printed settings misses Naval's and Kin8nm's RMSE by half, and its spread is below half of SEP's."""
     cells = cells.set_index(["method", "dataset"])
     vi = cells.loc["vi"].loc[["naval", "kin8nm"]]
     spread = cells["published_std"]
@@ -40,8 +36,9 @@ def settings_and_spread_do_not_fit(cells: pd.DataFrame) -> bool:
 
 
 def not_worse_than_adassp_nor_better_than_dp_vi(compared: pd.DataFrame) -> bool:
-    """Over RMSE and log-likelihood: nowhere significantly worse than AdaSSP, somewhere better; nowhere better than
-    DP-VI.
+    """Nowhere significantly worse than AdaSSP, and nowhere significantly better than DP-VI.
+
+    The metrics are RMSE and log-likelihood. Some differences from AdaSSP are significant gains.
     """
     higher = (compared["metric"] == "test_log_likelihood") == (compared["difference"] > 0)
     shown = (compared["low"] > 0) | (compared["high"] < 0)
@@ -51,9 +48,7 @@ def not_worse_than_adassp_nor_better_than_dp_vi(compared: pd.DataFrame) -> bool:
 
 
 def program_gives_the_columns(cells: pd.DataFrame, ledger: pd.DataFrame) -> bool:
-    """The authors' code, with infinite epsilon, is within the margins for 18 of 20 published numbers, algorithm 3 for
-    none.
-    """
+    """The authors' code (infinite epsilon) is within the margins for 18 of 20 numbers, algorithm 3 for none."""
     error = (cells["mean"] - cells["published_mean"]).abs()
     ratio = error <= 0.1 * cells["published_mean"]
     near = np.where(cells["metric"] == "rmse", ratio, error <= math.log(1.1))
@@ -62,9 +57,7 @@ def program_gives_the_columns(cells: pd.DataFrame, ledger: pd.DataFrame) -> bool
 
 
 def two_means_without_clipping(cells: pd.DataFrame, compared: pd.DataFrame) -> bool:
-    """The authors' RMSE is within 10 % of the published one on two data sets; with clipping, the training mean is
-    better.
-    """
+    """The authors' RMSE is within 10 % of the published one on two data sets; clipped, it loses to the mean."""
     near = (cells["mean"] - cells["published_mean"]).abs() <= 0.1 * cells["published_mean"]
     return near.sum() == 2 and bool((compared["low"] > 0).all())
 
@@ -99,17 +92,13 @@ def same_order_over_decades(scores: pd.DataFrame) -> bool:
 
 
 def refuted_though_called_reproduced(cells: pd.DataFrame) -> bool:
-    """For most numbers that the first rule called reproduced, the median is far above the published mean, with
-    p < 1e-3.
-    """
+    """For most numbers that the first rule called reproduced, the median is far above the published mean (p < 1e-3)."""
     far = (cells["median"] > 2 * cells["published_mean"]) & (cells["p"] < 1e-3)
     return bool(far.mean() > 0.5)
 
 
 def closest_but_not_told(cells: pd.DataFrame, compared: pd.DataFrame) -> bool:
-    """SEP's mean RMSE is nearer to the published one on the authors' splits on every data set, but nowhere
-    significantly.
-    """
+    """SEP's mean RMSE is nearer to the published one on the authors' splits, but nowhere significantly."""
     off = cells.assign(off=(cells["mean"] - cells["published_mean"].astype(float)).abs())
     off = off.set_index(["dataset", "protocol"])["off"].unstack()
     return bool(
@@ -118,9 +107,7 @@ def closest_but_not_told(cells: pd.DataFrame, compared: pd.DataFrame) -> bool:
 
 
 def exceeded_and_does_not_fall(bound: pd.DataFrame, slopes: pd.DataFrame) -> bool:
-    """In some cases the divergence is above the bound by over three standard errors; with rho fixed, E KL does not
-    fall.
-    """
+    """In some cases the divergence exceeds the bound by over 3 standard errors; with rho fixed, E KL does not fall."""
     over = bound["expected_kl"] - 3 * bound["standard_error"] > bound["bound_2023"]
     fixed = slopes["rho_reading"] == "small"
     return bool(

@@ -39,15 +39,19 @@ def renyi_bound(order, curvature: float, ridge: float, sd: float):
     1. Outside |x'w| <= 1 let a row's loss continue linearly. Its Hessian is then at most c x x' everywhere. Its
        gradient is x times a number of absolute value at most c + 1. Nothing changes in the unit ball.
     2. Replace the constraint by a smooth convex penalty k h(w) with h = 0 in the ball. Then z = -(gradient of the rest)
-       is a one-to-one map of w. Its Jacobian is a Hessian H >= ridge I. The density at w is the density of z times det
-       H.
-    3. The row x adds at most c x x' to H. So the determinants differ by a factor between 1 and 1 + c x'H^-1
-       x <= 1 + c / ridge.
+       is a one-to-one map of w. Its Jacobian is a Hessian H >= ridge I. The density at w is det H times the density of
+       z.
+    3. The row x adds at most c x x' to H. So the determinants differ by a factor of at least 1 and at most
+
+           1 + c x'H^-1 x <= 1 + c / ridge.
+
     4. The row x moves z by a multiple g of x with |g| <= c + 1. So the logarithms of the normal densities differ by at
        most s^2 / 2 + s |u| with u = x'z / (sd |x|). Here z belongs to the data set that made w, so u is standard
        normal, because x is fixed.
-    5. The identity E exp((order - 1) s |u|) = 2 exp((order - 1)^2 s^2 / 2) Phi((order - 1) s) gives the bound for every
-       k.
+    5. The following identity gives the bound for every k:
+
+           E exp((order - 1) s |u|) = 2 exp((order - 1)^2 s^2 / 2) Phi((order - 1) s)
+
     6. As k grows, the minimisers converge to those in the ball. The Renyi divergence is lower semicontinuous, so the
        bound holds in the limit. QED
 
@@ -74,8 +78,9 @@ def event(curvature: float, ridge: float, sd: float) -> Event:
 
 @lru_cache(maxsize=256)
 def calibrated(epsilon: float, delta: float) -> tuple[float, float]:
-    """(ridge, sd) of the corrected reading: ridge = 2 / epsilon as in Kifer et al., and the smallest sd within the
-    budget.
+    """(ridge, sd) of the corrected reading.
+
+    ridge = 2 / epsilon as in Kifer et al., and sd is the smallest within the budget.
 
     The determinants cost log(1 + epsilon / 2), which is less than epsilon / 2. The rest of the budget pays for the
     noise. The accountant that converts the Renyi curve to (epsilon, delta) decides which sd is small enough.

@@ -51,8 +51,7 @@ def ssp(moments: Moments, epsilon: float, delta: float, reading: str, noise: Noi
 
 
 def adassp(moments: Moments, epsilon: float, delta: float, reading: str, noise: NoiseSource) -> np.ndarray:
-    """Coefficients (count, d) of a ridge solution whose penalty is computed from a noisy smallest eigenvalue (algorithm
-    2).
+    """Ridge coefficients (count, d) with a penalty from a noisy smallest eigenvalue (algorithm 2).
 
     With s the standard deviation of each release and z ~ N(0, 1):
 

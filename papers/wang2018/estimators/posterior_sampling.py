@@ -153,8 +153,9 @@ def draw(moments: Moments, penalty: np.ndarray, power: np.ndarray, z: np.ndarray
 
 @lru_cache(maxsize=4096)
 def largest_power(penalty: float, epsilon: float, delta: float, n: int) -> float:
-    """The largest gamma at which a posterior sample with this lambda costs at most (epsilon, delta), to 0.5 % from
-    below.
+    """The largest gamma at which a posterior sample with this lambda costs at most (epsilon, delta).
+
+    It is exact to 0.5 % from below.
 
     The bound is ``guarantee.supremum`` with t = gamma, a = gamma (1 + lambda) and rows of norm at most 1. Its grid of
     cells does not depend on gamma. So the bound is a maximum of the same straight lines in gamma (``guarantee.lines``).
@@ -255,8 +256,11 @@ def true_cap(n: int, ridge):
 
 
 def chosen_penalty(d: int, epsilon: float, tail: float, least: np.ndarray) -> np.ndarray:
-    """lambda of AdaOPS, from l and public numbers. The objective has its minimum at one h, unless the lower limit is
-    higher.
+    """lambda of AdaOPS (count,), from l and public numbers.
+
+    The objective has its minimum at one h, unless the lower limit is higher.
+
+    The objective has its minimum at one h, unless the lower limit is higher.
     """
     share = epsilon / 4
     floor = np.maximum(0.0, (1 + tail) / (2 * share) - least)
@@ -363,8 +367,9 @@ def draw_curve(order, h, shift2):
 
 
 def affordable_power(h: np.ndarray, length: np.ndarray, scale: float, epsilon: float, delta: float) -> np.ndarray:
-    """The largest gamma (r,), to 1e-6 from below, at which two releases with noise ``scale`` and the sample cost
-    epsilon.
+    """The largest gamma (r,) at which two releases with noise ``scale`` and the sample cost epsilon.
+
+    It is exact to 1e-6 from below.
 
     Raises ValueError if no gamma above 1e-9 does.
     """
@@ -398,9 +403,7 @@ def _noisy_least(moments: Moments, base: float, scale: float, margin: float, noi
 
 
 def _noisy_norm(moments, penalty, h, scale: float, margin: float, noise: NoiseSource) -> np.ndarray:
-    """Upper bound (count,) on 1 + |w| that rarely fails, from a release of log(1 + |w|) / log(1 + 1/h) (sensitivity
-    1).
-    """
+    """Upper bound (count,) on 1 + |w| that rarely fails, from a noisy log(1 + |w|) over its sensitivity."""
     unit = np.log1p(1 / h)
     value = np.log1p(np.linalg.norm(moments.ridge(IDENTITY + penalty), axis=1)) / unit
     released = noise.gaussian(

@@ -6,10 +6,7 @@ SMALL, LARGE = ("0.01", "0.02", "0.05", "0.1", "0.2", "0.5"), ("2", "5", "10")
 
 
 def cap_costs_privacy(draws: pd.DataFrame, caps: pd.DataFrame) -> bool:
-    """With the limit on L, a posterior sample violates delta at some setting; without it, no violation is shown.
-
-    The limit is not a bound in some places.
-    """
+    """Only with the limit on L, a posterior sample is shown to violate delta. In places, the limit is not a bound."""
     broken = draws["delta_at_least"] > draws["delta_claimed"].astype(float)
     whole = draws["delta_at_least"] >= 0
     capped = draws["reading"] == "printed"
@@ -18,17 +15,14 @@ def cap_costs_privacy(draws: pd.DataFrame, caps: pd.DataFrame) -> bool:
 
 
 def most_then_few(wins: pd.DataFrame) -> bool:
-    """Both adaptive methods have a lower error on over half of the tables up to epsilon = 0.5, on under a third
-    from 2 on.
-    """
+    """Both adaptive methods win on over half of the tables up to epsilon = 0.5, and on under a third from 2 on."""
     share = wins["yes"] / wins["of"].astype(float)
     small, large = wins["epsilon"].isin(SMALL), wins["epsilon"].isin(LARGE)
     return bool((share[small] > 0.5).all() and (share[large] < 1 / 3).all() and (share >= 0).all())
 
 
 def not_nearly_all(wins: pd.DataFrame) -> bool:
-    """Both adaptive methods have the lower error on fewer than nine in ten of 36 tables, most often at the smallest
-    epsilon.
+    """Both adaptive methods win on fewer than nine in ten of 36 tables, most often at the smallest epsilon.
 
     All tables that are not available count in their favour.
     """
@@ -38,8 +32,7 @@ def not_nearly_all(wins: pd.DataFrame) -> bool:
 
 
 def halved_fits(cells: pd.DataFrame) -> bool:
-    """At epsilon = 10, published errors of objective perturbation are nearer to those of the halved solution on every
-    table.
+    """At epsilon = 10, published errors of objective perturbation are nearer to those of the halved solution.
 
     They are compared with the mean errors of the halved and of the whole solution. The halved solution has the larger
     error on four tables in five.
@@ -71,9 +64,7 @@ def authors_code_fits_jointly(joint: pd.DataFrame) -> bool:
 
 
 def one_row_moves_solar(scaling: pd.DataFrame) -> bool:
-    """Without solar's largest target, its other targets are multiplied by a larger factor than those of any other
-    table.
-    """
+    """Without its largest target, solar's other targets are multiplied by more than those of any other table."""
     factor = scaling.set_index("dataset")["factor"]
     return factor.idxmax() == "solar" and 1.3 < factor["solar"] < 1.4
 
