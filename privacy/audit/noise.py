@@ -18,8 +18,9 @@ from privacy.ledger import Event, Mechanism
 SAMPLES, NOISE_ALPHA = 3000, 1e-6
 #: settings of :func:`noise_fault`: the largest number of fits, and the numbers of a first test that finds gross faults.
 MOST_FITS, _FIRST_LOOK = 500, 250
-#: two standardised normals that are closer than this count as the same draw. Among 3,000 draws, chance alone brings two
-#: this close with probability 3,000^2 / (2 sqrt(pi)) / 2 x 1e-12 = 1e-6.
+#: two standardised normals that are closer than this count as the same draw. The difference of two has the density
+#: 1 / (2 sqrt(pi)) at 0, so among 3,000 draws chance alone brings two this close with probability
+#: (3,000^2 / 2) x 2e-12 / (2 sqrt(pi)) = 2.5e-6.
 _REPEATED = 1e-12
 #: false-alarm rate of :class:`Serial`, in addition to that of the distribution.
 SERIAL_ALPHA = 1e-9
@@ -180,8 +181,8 @@ def noise_fault(
 
     As many ordinary fits are made as are needed for ``samples`` numbers. Three properties are checked:
 
-    * The distribution and its scale, by :func:`noise_law` with false-alarm rate ``alpha`` over its two tests. Its power
-      is :func:`noise_law_power`.
+    * The distribution and its scale, by :func:`noise_law`. It is run on the first numbers and on all of them, at
+      ``alpha`` / 2 each. Its power is :func:`noise_law_power`.
     * Neighbouring numbers are uncorrelated, at false-alarm rate ``SERIAL_ALPHA``.
     * No number is drawn twice: not in another step, by another mechanism or by the fit of another seed.
     """
