@@ -69,9 +69,10 @@ def paired(
 
 def half_width(sd: float, n: float, ratio: float = RATIO_90_10, alpha: float = 0.05) -> float:
     """Half of the interval of a mean over ``n`` overlapping splits, as in :func:`paired`. NaN if n < 2."""
-    if not n >= 2 or not math.isfinite(sd):
-        return math.nan
-    return _student(1 - alpha / 2, n - 1) * sd * math.sqrt(1 / n + ratio)
+    half = math.nan
+    if n >= 2 and math.isfinite(sd):
+        half = _student(1 - alpha / 2, n - 1) * sd * math.sqrt(1 / n + ratio)
+    return half
 
 
 @cache
