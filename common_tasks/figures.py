@@ -21,8 +21,9 @@ from common_tasks.scores import (
 )
 from evaluation.intervals import binomial_band
 from evaluation.metrics import METRICS
+from evaluation.paired import half_width
 from reports import palette, style
-from reports.figure import Figure, half_width
+from reports.blocks import Figure
 
 #: background of text that is drawn over lines.
 PLATE = {"facecolor": "white", "alpha": 0.8, "edgecolor": "none", "pad": 0.6}

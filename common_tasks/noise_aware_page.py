@@ -9,8 +9,7 @@ import pandas as pd
 
 from common_tasks import noise_aware
 from reports import palette, style
-from reports.blocks import Block, Table, entry
-from reports.figure import Figure
+from reports.blocks import Block, Figure, Table, entry
 from reports.tables import SCALE_BANNERS, method_title
 
 MODELS = {

@@ -21,9 +21,8 @@ from common_tasks.own_data.study import COMMON
 from common_tasks.scores import CONDITIONAL_MARK, CONDITIONAL_NOTE, Family, tasks
 from datasets.files import sheet_text, write_text
 from reports import tables
-from reports.blocks import Block, Table, entry
+from reports.blocks import Block, Figure, Table, entry
 from reports.contents import Added, Advice, AdviceSection
-from reports.figure import Figure
 from reports.site.document import plain
 from reports.tables import SCALE_BANNERS
 

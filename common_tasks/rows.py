@@ -33,8 +33,7 @@ from datasets.files import ROOT, write_csv, write_text
 from datasets.protocols.surrogates import TEST
 from evaluation.summary import read_scores
 from reports import palette, style
-from reports.blocks import Block, Table, entry
-from reports.figure import Figure
+from reports.blocks import Block, Figure, Table, entry
 from reports.tables import SCALE_BANNERS
 from workflow import environment
 

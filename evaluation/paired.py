@@ -63,14 +63,20 @@ def paired(
     if not common:
         raise ValueError("the two methods share no split; compare them with `unpaired`")
     mean, sd, n = mean_std(a[k] - b[k] for k in common)
-    if n < 2:
-        return Difference(mean, math.nan, math.nan, n)
-    half = _student(1 - alpha / 2, n - 1) * sd * math.sqrt(1 / n + ratio)
+    half = half_width(sd, n, ratio, alpha)
     return Difference(mean, mean - half, mean + half, n)
 
 
+def half_width(sd: float, n: float, ratio: float = RATIO_90_10, alpha: float = 0.05) -> float:
+    """Half of the interval of a mean over ``n`` overlapping splits, as in :func:`paired`. NaN if n < 2."""
+    half = math.nan
+    if n >= 2 and math.isfinite(sd):
+        half = _student(1 - alpha / 2, n - 1) * sd * math.sqrt(1 / n + ratio)
+    return half
+
+
 @cache
-def _student(p: float, df: int) -> float:
+def _student(p: float, df: float) -> float:
     """The quantile of Student's t, kept because the same few are needed thousands of times."""
     return float(student.ppf(p, df))
 

@@ -23,12 +23,12 @@ The ledger is right for these mechanisms:
   covers the Renyi divergence of Laplace noise, whose loss is bounded.
 
 **Sensitivity of the computed value.** A proof of sensitivity is about real numbers, and a sum of doubles has rounding
-errors. For n rows whose terms have norms of at most twice the sensitivity S, a sum in any order errs by at most
-n u x 2 n S with u = 2^-53 (Higham 2002, section 4.2): 2^-12 S for n = ``MOST_ROWS``. If each term is computed to within
-2^-32 S of one function of its row, all terms err by at most 2^-12 S together. Both errors occur on both neighbours, so
-the computed values of two neighbours differ by at most (1 + 2^-10) S. Sensitivity and noise scale are therefore both
-``1 + SLACK`` times what the method declares, and the noise multiplier is unchanged. The condition on the terms is
-measured, not proved (``benchmarks/discrete_noise.py``).
+errors. Let n rows have terms with norms of at most twice the sensitivity S. A sum in any order then errs by at most n u
+x 2 n S with u = 2^-53 (Higham 2002, section 4.2), which is 2^-12 S for n = ``MOST_ROWS``. If each term is computed to
+within 2^-32 S of one function of its row, all terms err by at most 2^-12 S together. Both errors occur on both
+neighbours, so the computed values of two neighbours differ by at most (1 + 2^-10) S. Sensitivity and noise scale are
+therefore both ``1 + SLACK`` times what the method declares, and the noise multiplier is unchanged. The condition on the
+terms is measured, not proved (``benchmarks/discrete_noise.py``).
 
 Not covered: how long a draw takes depends on the noise (Jin, McMurtry, Rubinstein & Ohrimenko 2022). OpenDP keeps both
 constructors behind its feature "contrib", because the vetting of their proofs is not complete.

@@ -44,7 +44,7 @@ class Weak:
 
 
 class Strong(Weak):
-    """More noise than declared: no loss of privacy, but not the distribution that the accountant was told."""
+    """More noise than declared: no loss of privacy, but not the distribution that the accountant assumes."""
 
     part = 3 / 2
 
@@ -88,7 +88,7 @@ class Repeated:
 
 
 class PublicNoise:
-    """Noise from a generator with a fixed seed, so every fit draws the same."""
+    """Noise from a generator with a fixed seed, so every fit draws the same noise."""
 
     def __init__(self, event, releases, rng, recorder):
         super().__init__(event, releases, np.random.default_rng(0), recorder)

@@ -1,9 +1,9 @@
 """A fast stream of normal draws for blocks of Gaussian noise.
 
-It is faster than ``numpy.random.Generator(SFC64).standard_normal``: by a factor of 1.8 for a release of 100 numbers, 3
-for 1,000 numbers, and nearly 5 for the 478,410 numbers of a network on MNIST (2.6 to 3 ns per draw instead of 12.5 to
-14). These are ratios of one run of ``benchmarks/normal_draws.py`` on one core. A change of generator would change every
-private number.
+It is faster than ``numpy.random.Generator(SFC64).standard_normal``. The factor is 1.8 for a release of 100 numbers and
+3 for 1,000 numbers. It is nearly 5 for the 478,410 numbers of a network on MNIST (2.6 to 3 ns per draw instead of 12.5
+to 14). These are ratios of one run of ``benchmarks/normal_draws.py`` on one core. A change of generator would change
+every private number.
 
 Uniform numbers come from xoshiro256++ (Blackman & Vigna 2021, "Scrambled linear pseudorandom number generators"). It
 runs in lanes with independent 256-bit states, which are drawn from a NumPy generator. The method of Box & Muller 1958

@@ -129,7 +129,8 @@ def private_scaling(x: np.ndarray, y: np.ndarray, public: Public, budget: Budget
 
     Parameters
     ----------
-    x : (n, d) inputs; y : (n,) targets; original units.
+    x : (n, d) inputs, original units.
+    y : (n,) targets, original units.
     public : number of rows and documented ranges. A column without one has its range estimated privately.
     budget : is charged one or two full-batch Gaussian releases under add/remove.
     noise_multiplier : all releases made here compose exactly to ONE full-batch Gaussian release with this noise
@@ -205,9 +206,9 @@ def private_ranges(
     one sign ends at zero if the column has many zeros.
 
     If noise hides all bins, an input gets the widest range, which makes it nearly constant. A range that is too narrow
-    would blow it up. The last column, if it is the ``target``, gets the bin with the largest count instead. Everything
+    would inflate it. The last column, if it is the ``target``, gets the bin with the largest count instead. Everything
     after the release is post-processing with public numbers. The rule for hidden inputs was added after test scores of
-    a data set of the suite (wine, epsilon = 0.1) showed predictions blown up without it.
+    a data set of the suite (wine, epsilon = 0.1) showed extreme predictions without it.
     """
     columns = values.shape[1]
     mechanism = budget.gaussian(
@@ -244,7 +245,7 @@ def _range(
     zeros = max(float(below[0] + above[0]), 0.0)
     if not len(occupied):
         if zeros > threshold:
-            return -1.0, 1.0  # nothing but zeros shows
+            return -1.0, 1.0  # only zeros are visible
         if not needed:
             return -(2.0 ** EXPONENTS[1]), 2.0 ** EXPONENTS[1]
         occupied = np.array([np.argmax(both)])
@@ -263,13 +264,16 @@ def _range(
 def moment_sums(values: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
     """Sums over the rows of u and of u^2 - 1/2, where u are the values mapped to [-1, 1] and clipped: (2, columns).
 
-    L2 sensitivity under add/remove: sqrt(5/4 x columns). Proof: a row adds (u_j, u_j^2 - 1/2) for every column j, of
-    squared norm u_j^2 + (u_j^2 - 1/2)^2 = u_j^4 + 1/4 <= 5/4 since |u_j| <= 1; these add up over the columns.
-    If the squares were not centred, the bound would be 2. The public n / 2 is added back after the release.
-    A NaN counts as u = 0.
+    L2 sensitivity under add/remove: sqrt(5/4 x columns). Proof: a row adds (u_j, u_j^2 - 1/2) for every column j. Since
+    |u_j| <= 1, its squared norm is
+
+        u_j^2 + (u_j^2 - 1/2)^2 = u_j^4 + 1/4 <= 5/4,
+
+    and these add up over the columns. If the squares were not centred, the bound would be 2. The public n / 2 is added
+    back after the release. A NaN counts as u = 0.
     """
     u = np.asarray(values, dtype=np.float64) - (high + low) / 2
-    u /= (high - low) / 2  # in place from here on: of many rows no second copy is made
+    u /= (high - low) / 2  # in place from here on, to avoid a second copy of many rows
     np.clip(np.nan_to_num(u, copy=False, nan=0.0, posinf=1.0, neginf=-1.0), -1.0, 1.0, out=u)
     first = u.sum(axis=0)
     np.square(u, out=u)

@@ -1,4 +1,4 @@
-"""A small model of tables, from which Markdown, LaTeX and the site are made."""
+"""A small model of tables and figures, from which Markdown, LaTeX and the site are made."""
 
 from __future__ import annotations
 
@@ -22,6 +22,15 @@ _TEX = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
 }
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure as the page shows it: files ``figures/<name>.{svg,csv}``."""
+
+    name: str
+    title: str
+    caption: str
 
 
 @dataclass(frozen=True)

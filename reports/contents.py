@@ -20,8 +20,7 @@ from typing import Any
 import pandas as pd
 
 import datasets
-from reports.blocks import Table
-from reports.figure import Figure
+from reports.blocks import Figure, Table
 
 #: a table as the page shows it, and a frame with all its numbers.
 Pair = tuple[Table, pd.DataFrame]

@@ -6,7 +6,7 @@
     ---
     title: ...        # the finding, at most 18 words
     summary: ...      # at most 25 words
-    title_holds: ...  # what shows the title (reports.titles)
+    title_holds: ...  # what shows the title (tests/reports/title_checks.py)
     ---
 
 ``findings/<id>.md`` is the rendered text. A function ``my_finding(rows)`` of ``findings/queries.py`` returns further

@@ -76,7 +76,7 @@ class LinearPosteriorDraw(InFrame):
 
 
 def public_law(model) -> tuple[float, float]:
-    """v0 and the prior precision of a weight, precision / v0, from the inner model or the model for scaled inputs."""
+    """v0, and the prior precision of a weight, precision / v0, from the task's model or that for scaled inputs."""
     v0 = model.scale / (model.shape - 1.0) if model.shape > 1.0 else model.scale / (model.shape + 1.0)
     return v0, model.precision / v0
 

@@ -54,5 +54,5 @@ class PosteriorSamplingConcentratedLinear(LinearPosteriorDraw):
     constants = (Constants.FORMULA,)
 
     def tempered(self, budget: Budget, v0: float, a: float, norm2: float, n: int) -> tuple[float, float]:
-        """The prior precision times ``guarantee.smallest_strength``."""
+        """(1, strength) with the strength of ``guarantee.smallest_strength``."""
         return 1.0, guarantee.smallest_strength(tuple(budget.ledger), budget.epsilon, budget.delta, v0, a, norm2, n)

@@ -54,5 +54,5 @@ class PosteriorSamplingDiffusedLinear(LinearPosteriorDraw):
     constants = (Constants.FORMULA,)
 
     def tempered(self, budget: Budget, v0: float, a: float, norm2: float, n: int) -> tuple[float, float]:
-        """The likelihood to the power ``guarantee.largest_power``."""
+        """(power, 1) with the power of ``guarantee.largest_power``."""
         return guarantee.largest_power(tuple(budget.ledger), budget.epsilon, budget.delta, v0, a, norm2, n), 1.0

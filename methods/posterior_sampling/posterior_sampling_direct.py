@@ -60,7 +60,7 @@ class PosteriorSamplingDirectLinear(LinearPosteriorDraw):
         return super().supports(task) or refusal(self.name, task)
 
     def tempered(self, budget: Budget, v0: float, a: float, norm2: float, n: int) -> tuple[float, float]:
-        """No tempering. Raises MethodError, which names the epsilon needed, for a budget that is too small."""
+        """(1, 1). Raises MethodError, which names the epsilon needed, for a budget that is too small."""
         event = guarantee.draw_event(1.0 / v0, a, norm2, n)
         needs = guarantee.cost(guarantee.plain(budget.ledger), event, budget.delta)
         if not needs <= budget.epsilon:

@@ -21,7 +21,7 @@ class BernsteinSheldon2018Authors(Together, Method):
 
     For the gamma-exponential the authors' code sums the rows over an interval of quantiles at the true parameter. A
     method cannot know that parameter. Its closest estimate is one over the mean of the rows, and the interval here is
-    computed there.
+    computed at that estimate.
 
     A model with one statistic shares no noise, and its epsilon follows from the sensitivity. The code's sensitivity is
     1 for the Beta-Bernoulli, which is right. For the gamma-exponential it is the width of the interval, which is too

@@ -37,7 +37,7 @@ class BernsteinSheldon2019Authors(Together, Method):
     class Settings:
         """The sampler's lengths are choices of this suite (authors: 2,000 and 5,000), for time."""
 
-        burn_in_sweeps: int = 500  # Gibbs sweeps thrown away
+        burn_in_sweeps: int = 500  # Gibbs sweeps discarded
         sweeps: int = 1000  # Gibbs sweeps kept
 
         def __post_init__(self) -> None:

@@ -44,7 +44,7 @@ class BernsteinSheldon2019Corrected(Together, Method):
     class Settings:
         """The sampler's lengths are choices of this suite (authors: 2,000 and 5,000), for time."""
 
-        burn_in_sweeps: int = 500  # Gibbs sweeps thrown away
+        burn_in_sweeps: int = 500  # Gibbs sweeps discarded
         sweeps: int = 1000  # Gibbs sweeps kept
         input_bound: float = 4.0  # an input is clipped to [-this, this]; P(|x| > 4) = 6e-5 under N(0, 1)
         target_bound: float = 6.0  # a target is clipped to [-this, this]; its prior standard deviation is about 1.1

@@ -35,7 +35,7 @@ class BoostedAdaSSP(release.InKnownBox):
     exactly. G and the rounds share the remaining mu squared evenly, and so do the T rounds among themselves.
 
     The body of the paper was not available, so the comparison is with the authors' code
-    (github.com/shuaitang/BoostedAdaSSP). There are six differences.
+    (github.com/shuaitang/BoostedAdaSSP). There are six differences, each stated for the authors' code first.
 
     - It gives a third of mu squared to the smallest eigenvalue of the second moments. Here that eigenvalue is computed
       from G, at no cost.
@@ -44,7 +44,7 @@ class BoostedAdaSSP(release.InKnownBox):
     - It clips the inputs that it predicts for. Here the result is a linear function.
     - It scales a row without its target. Here both are scaled, so the row keeps its equation.
     - Its columns are not centred and have no intercept. Here rows are [x, 1].
-    - The residual variance is a release of its own, which the source does not have.
+    - It does not release the residual variance. Here that is a release of its own.
     """
 
     name = "boosted_adassp"

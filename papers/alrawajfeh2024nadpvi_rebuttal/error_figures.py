@@ -19,7 +19,7 @@ from papers.alrawajfeh2024nadpvi_rebuttal.panels import (
 )
 from papers.alrawajfeh2024nadpvi_rebuttal.tables import INTERVAL, label_of, rank, row_title
 from reports import palette, style
-from reports.figure import Figure
+from reports.blocks import Figure
 from reports.tables import dataset_title, method_title
 
 SHOWN_EPSILON = palette.ordered(

@@ -25,8 +25,8 @@ from papers.alrawajfeh2024nadpvi_rebuttal.panels import (
 )
 from papers.alrawajfeh2024nadpvi_rebuttal.tables import coverage_frame, label_of
 from reports import palette, style
+from reports.blocks import Figure
 from reports.contents import Run
-from reports.figure import Figure
 from reports.tables import dataset_title, method_title
 
 SOURCE = "alrawajfeh2024nadpvi_rebuttal"

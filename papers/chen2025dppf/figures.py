@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from reports import style
-from reports.figure import Figure
+from reports.blocks import Figure
 
 PRIORS = ("conjugate", "heavy")
 

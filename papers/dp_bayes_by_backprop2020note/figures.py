@@ -12,10 +12,11 @@ from typing import Any
 
 import pandas as pd
 
+from evaluation.paired import half_width
 from evaluation.summary import mean_std
 from reports import palette, style
+from reports.blocks import Figure
 from reports.contents import Run
-from reports.figure import Figure, half_width
 
 STEM = "bbb_mnist"
 PUBLISHED = Path(__file__).parent / "mnist_classifiers.csv"

@@ -15,10 +15,11 @@ import pandas as pd
 
 from datasets.protocols import overlap
 from evaluation.metrics import METRICS
+from evaluation.paired import half_width
 from evaluation.summary import mean_std
 from reports import palette, style
+from reports.blocks import Figure
 from reports.contents import Run
-from reports.figure import Figure, half_width
 from reports.tables import dataset_title
 
 SOURCE = "geumlek2017rdp"

@@ -10,7 +10,7 @@ import pandas as pd
 from papers.honkela2018robust import published
 from papers.honkela2018robust.tables import METHODS
 from reports import style
-from reports.figure import Figure
+from reports.blocks import Figure
 
 READINGS = {"published": (style.PUBLISHED, "o", "published"),
             "authors": (style.READING["authors"][0], "s", "ours, authors' code"),

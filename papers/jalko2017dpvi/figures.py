@@ -14,8 +14,8 @@ import pandas as pd
 from papers.jalko2017dpvi import run, tables, verdicts
 from papers.jalko2017dpvi.checks import BY_BUDGET
 from reports import palette, style
+from reports.blocks import Figure
 from reports.config import READING_TITLES
-from reports.figure import Figure
 from workflow.published import KEY
 
 READINGS = {r: (style.READING[r][0], f"ours, {READING_TITLES[r]}") for r in ("authors", "corrected")}

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from evaluation.paired import half_width
 from reports import palette, style
+from reports.blocks import Figure
 from reports.contents import Run
-from reports.figure import Figure, half_width
 from reports.tables import method_title
 
 

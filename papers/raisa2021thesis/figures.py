@@ -10,7 +10,7 @@ import pandas as pd
 from papers.raisa2021thesis import tables
 from papers.raisa2021thesis.tables import METHODS, MODELS
 from reports import style
-from reports.figure import Figure
+from reports.blocks import Figure
 from workflow.program import read_scores
 
 LOOKS = {"published": (style.PUBLISHED, "o", "published"), "authors": (style.READING["authors"][0], "s", "ours")}

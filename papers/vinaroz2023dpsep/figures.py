@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from papers.vinaroz2023dpsep import mixture_figures, uci_figures
+from reports.blocks import Figure
 from reports.contents import Run
-from reports.figure import Figure
 
 
 def build(run: Run) -> list[Figure]:

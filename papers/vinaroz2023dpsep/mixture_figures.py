@@ -17,7 +17,7 @@ from evaluation.metrics import METRICS
 from evaluation.mixture import greedy_match
 from evaluation.summary import values_by
 from reports import palette, published, style
-from reports.figure import Figure
+from reports.blocks import Figure
 from reports.published import SOURCE_TITLES
 from reports.tables import row_title
 from reports.verdicts import answers_of, ours_of

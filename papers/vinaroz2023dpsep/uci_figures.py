@@ -14,10 +14,11 @@ import pandas as pd
 
 import datasets
 from evaluation.metrics import METRICS
+from evaluation.paired import half_width
 from evaluation.summary import summarise
 from reports import palette, style
+from reports.blocks import Figure
 from reports.config import READING_TITLES
-from reports.figure import Figure, half_width
 from reports.published import METHOD_TITLES
 from reports.tables import dataset_title, method_title, natural
 

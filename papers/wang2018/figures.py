@@ -10,8 +10,8 @@ import pandas as pd
 from papers.wang2018 import run
 from papers.wang2018.tables import COMPARED, METHODS, RULES
 from reports import palette, style
+from reports.blocks import Figure
 from reports.config import READING_TITLES
-from reports.figure import Figure
 from workflow.program import read_scores
 from workflow.published import KEY
 

@@ -18,10 +18,11 @@ from privacy.ledger import Event, Mechanism
 SAMPLES, NOISE_ALPHA = 3000, 1e-6
 #: settings of :func:`noise_fault`: the largest number of fits, and the numbers of a first test that finds gross faults.
 MOST_FITS, _FIRST_LOOK = 500, 250
-#: two standardised normals that are closer than this count as the same draw. Among 3,000 draws, chance alone brings two
-#: this close with probability 3,000^2 / (2 sqrt(pi)) / 2 x 1e-12 = 1e-6.
-_REPEATED = 1e-12
-#: false-alarm rate of :class:`Serial`, in addition to that of the distribution.
+#: two standardised normals that are closer than this count as the same draw. The difference of two has the density
+#: 1 / (2 sqrt(pi)) at 0, so among n draws chance alone brings two this close with probability
+#: (n^2 / 2) x 2e-14 / (2 sqrt(pi)) at most. That is 1e-7 for 5,900 draws, more than any audited fit is tested on.
+_REPEATED, _REPEATED_ALPHA = 1e-14, 1e-7
+#: false-alarm rate of :class:`Serial`.
 SERIAL_ALPHA = 1e-9
 #: distribution of noise / scale for mechanisms whose noise is not normal
 _OWN = {Mechanism.LAPLACE: stats.laplace, Mechanism.EXPONENTIAL: stats.gumbel_r}
@@ -178,12 +179,14 @@ def noise_fault(
 ) -> str:
     """Return "" if the mechanisms draw the noise that they declare, otherwise the fault.
 
-    As many ordinary fits are made as are needed for ``samples`` numbers. Three properties are checked:
+    As many ordinary fits are made as are needed for ``samples`` numbers. Three properties are checked, at a false-alarm
+    rate of ``alpha`` together:
 
-    * The distribution and its scale, by :func:`noise_law` with false-alarm rate ``alpha`` over its two tests. Its power
-      is :func:`noise_law_power`.
+    * The distribution and its scale, by :func:`noise_law`. It is run on the first numbers and on all of them, each at
+      half of what the other two properties leave. Its power is :func:`noise_law_power`.
     * Neighbouring numbers are uncorrelated, at false-alarm rate ``SERIAL_ALPHA``.
-    * No number is drawn twice: not in another step, by another mechanism or by the fit of another seed.
+    * No number is drawn twice: not in another step, by another mechanism or by the fit of another seed. The false-alarm
+      rate is 1e-7 at most.
     """
     z, fits, serial = np.empty(0), 0, Serial()
     for wanted in (min(_FIRST_LOOK, samples), samples):
@@ -194,7 +197,7 @@ def noise_fault(
             serial.add(listener)
         if z.size < 2:
             return "no mechanism drew any noise"
-        law = noise_law(z, 1.0, alpha / 2)
+        law = noise_law(z, 1.0, (alpha - SERIAL_ALPHA - _REPEATED_ALPHA) / 2)
         if not law.accepted:
             told = f"{law.p_variance:.2g} (variance), {law.p_shape:.2g} (shape), {law.p_tails:.2g} (tails)"
             return f"p = {told} at n = {law.n}"

@@ -8,7 +8,7 @@ from privacy.audit.noise import Listener
 from privacy.audit.replays import Outcome, Recorder, attempt, parameter_distance
 from privacy.budget import BudgetSpec
 
-#: releases per block in :func:`same_path`. So few that a toy fit has a first, a middle and a last block
+#: releases per block in :func:`same_path`, few enough for a toy fit to have a first, a middle and a last block
 BLOCK = 3
 #: largest difference that counts as rounding, relative to the largest number of a parameter
 SAME = 1e-6

@@ -57,7 +57,7 @@ def _limits(alpha: float) -> tuple[int, int]:
 def tail_power(alpha: float, part: float = 0.0) -> float:
     """The probability that noise is refused if only ``part`` of its far numbers occur.
 
-    0 means that the noise is cut at ``FAR`` standard deviations.
+    0 means that the noise is truncated at ``FAR`` standard deviations.
     """
     low, high = _limits(alpha)
     return float(

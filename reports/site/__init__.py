@@ -3,7 +3,8 @@
     python -m reports.site --out DIR                      # from the committed reference
     python -m reports.site --out DIR --results results    # from a run
 
-``content`` says what a site shows, ``pages``, ``cells`` and ``catalogue`` write its pages, ``build`` runs Sphinx.
+``content`` says what a site shows. ``pages``, ``paper_page``, ``method_pages``, ``dataset_pages`` and ``cells`` write
+its pages, and ``build`` runs Sphinx.
 """
 
 from reports.site.build import SiteError, write

@@ -16,7 +16,7 @@ from importlib import metadata
 from pathlib import Path
 
 from datasets.files import ROOT
-from reports.site import catalogue, cells, docs, pages
+from reports.site import cells, dataset_pages, docs, method_pages, pages
 from reports.site.content import Content
 from reports.site.document import HERE, Document
 
@@ -43,7 +43,8 @@ def write(out: Path, content: Content) -> None:
         documents = [
             *pages.documents(content, published, out / "downloads"),
             *(page for page, _ in numbers),
-            *catalogue.documents(content),
+            *method_pages.documents(content),
+            *dataset_pages.documents(content),
             *docs.documents({f.id: f.title for f in content.findings}),
         ]
         for document in documents:

@@ -11,10 +11,9 @@ import numpy as np
 import pandas as pd
 
 from reports import scoreboard
-from reports.blocks import Table
+from reports.blocks import Figure, Table
 from reports.config import READING_TITLES, READINGS
 from reports.contents import Advice
-from reports.figure import Figure
 from reports.findings import Finding
 from reports.published import KEY
 from reports.verdict import VERDICTS

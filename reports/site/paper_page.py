@@ -11,10 +11,9 @@ from typing import Any
 import pandas as pd
 
 from reports import ceiling, claims, scoreboard
-from reports.blocks import Table
+from reports.blocks import Figure, Table
 from reports.claims.record import HOLDS, PROVED, UNTESTED
 from reports.config import READING_TITLES, READINGS
-from reports.figure import Figure
 from reports.findings import Finding
 from reports.site.content import Content, Part, distinct, first_readings, shown_reading
 from reports.site.document import MOST, Document, plain

@@ -2,7 +2,7 @@
 
 A finding's numbers are read from tables, but the words around them are typed. Each row of ``SAID`` is one sentence with
 its predicate, a change of the numbers that must make it fail, and the statement that stood there before, which the
-committed numbers contradict. Titles have predicates of their own (``reports.titles``).
+committed numbers contradict. Titles have predicates of their own (``title_checks``).
 """
 
 from __future__ import annotations

@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 
 from datasets.files import ROOT
-from reports import findings, titles
+from reports import findings
 from reports.findings import FindingError
+from tests.reports import title_checks as titles
 from workflow import papers
 
 SOURCES = {

@@ -1,1 +1,1 @@
-"""Numerics of the mixture of Gaussians: EP and its stochastic, clipped and private variants, EM and DP-EM."""
+"""Numerics of EP and its stochastic, clipped and private variants on a mixture of Gaussians."""

@@ -111,9 +111,9 @@ def schedule(
 
     1 to 2.5 e-folds differ little (.157, .145 and .170 at epsilon = 1 and NOISE_OVER_DATA = .03). 12 % of the mixtures
     at epsilon = 1, and 3 % without noise, end at a wrong clustering, with errors above 1. Without noise, fewer steps
-    give more wrong clusterings: 20 % at K = 60 and 30 % at K = 30. A quarter of C gives as many. The first steps are
-    then too large, and they fix which rows a component takes. No bound on rho C follows from that, unlike on the
-    network, but K should not be below the default. Prior + N theta_f without the corrections of :func:`reading`
+    give more wrong clusterings: 20 % at K = 60 and 30 % at K = 30. With a quarter of C there are as many. The first
+    steps are then too large, and they fix which rows a component takes. No bound on rho C follows from that, unlike on
+    the network, but K should not be below the default. Prior + N theta_f without the corrections of :func:`reading`
     diverged at epsilon = 10 and below.
     """
     if steps < 1 or not (0 < rate <= 1) or not (noise_multiplier > 0) or n < 1 or d < 1:

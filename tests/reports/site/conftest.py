@@ -9,11 +9,10 @@ import pytest
 import datasets
 from methods import contract
 from reports import claims, style
-from reports.blocks import Block, Table, entry
+from reports.blocks import Block, Figure, Table, entry
 from reports.contents import Advice, AdviceSection
-from reports.figure import Figure
 from reports.published import KEY
-from reports.site import build, catalogue, cells
+from reports.site import build, cells, dataset_pages, method_pages
 from reports.site.__main__ import from_reference
 from reports.site.content import Content, Part, verdicts_of
 
@@ -80,7 +79,7 @@ def housed(tmp_path_factory):
 
 
 def only(patch, method: str, dataset: str) -> None:
-    """Of methods and data sets the catalogue has one each."""
+    """Of methods and data sets the site has one each."""
     few = SimpleNamespace(**vars(contract) | {"names": lambda: [method]})
-    patch.setattr(catalogue, "contract", few)
-    patch.setattr(catalogue, "datasets", SimpleNamespace(names=lambda: [dataset], get=datasets.get))
+    patch.setattr(method_pages, "contract", few)
+    patch.setattr(dataset_pages, "datasets", SimpleNamespace(names=lambda: [dataset], get=datasets.get))

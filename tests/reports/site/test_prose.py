@@ -4,7 +4,7 @@ from fnmatch import fnmatch
 
 import pytest
 
-from reports.site import catalogue, cells, docs, pages
+from reports.site import cells, dataset_pages, docs, method_pages, pages
 from tests.docs.prose import RULES, faults, sentences
 
 
@@ -15,7 +15,8 @@ def test_pages_keep_the_rules(committed, tmp_path, capsys):
     every = [
         *pages.documents(committed, found, tmp_path),
         *cells.documents(committed, found),
-        *catalogue.documents(committed),
+        *method_pages.documents(committed),
+        *dataset_pages.documents(committed),
         *docs.documents({f.id: f.title for f in committed.findings}),
     ]
     wanted = (d for d in every if any(fnmatch(d.path, p) for p in RULES["site"]))

@@ -28,8 +28,8 @@ from reports import build as report
 from reports import scoreboard
 from reports.config import READING_TITLES
 from reports.published import KEY
-from reports.site import catalogue
 from reports.site import cells as cells_of
+from reports.site import dataset_pages, method_pages
 from reports.site import pages as pages_of
 from reports.site.build import SiteError, _processes, classic, index_of
 from reports.site.cells import FEW, strip
@@ -264,11 +264,11 @@ def test_an_address_says_when_it_was_last_right_or_that_it_was_never_seen(tmp_pa
         "dataset,file,address,member,date,right,reason\n"
         f"wine,winequality-red.csv,{source.url},{source.member},2026-12-02,yes,\n"
     )
-    content, known = SimpleNamespace(findings=(), papers=(), parts=()), catalogue.seen
+    content, known = SimpleNamespace(findings=(), papers=(), parts=()), dataset_pages.seen
 
     def page(path) -> str:
-        monkeypatch.setattr(catalogue, "seen", lambda: known(path))
-        return next(d.text() for d in catalogue._datasets(content) if d.path == "datasets/wine")
+        monkeypatch.setattr(dataset_pages, "seen", lambda: known(path))
+        return next(d.text() for d in dataset_pages.documents(content) if d.path == "datasets/wine")
 
     assert page(tmp_path / "none.csv").count("<td>not yet fetched by the check</td>") == 2
     text = page(made)
@@ -289,7 +289,7 @@ def test_the_page_of_a_method_has_its_settings_with_their_sources(site):
 @pytest.mark.parametrize("name", contract.names())
 def test_comments_of_settings_hold_no_markup(name):
     for m in (contract.get(name, kind) for kind in {k for k, n in contract.pairs() if n == name}):
-        for setting, _, comment in catalogue.settings_of(m):
+        for setting, _, comment in method_pages.settings_of(m):
             assert "`" not in comment, (setting, comment)
 
 
@@ -324,11 +324,11 @@ def test_the_page_of_a_method_begins_with_its_status_and_summary(site):
 def test_the_audit_of_a_method_is_counted_in_words():
     checks = pd.DataFrame({"method": ["a", "a", "a", "b"], "result": ["passed", "leak", "failed", "passed"]})
     mutants = pd.DataFrame({"method": ["a", "a"], "killed": [1, 0]})
-    assert catalogue._audited((checks, mutants), "a") == (
+    assert method_pages._audited((checks, mutants), "a") == (
         "1 of 2 checks passed. 1 failed. 1 more found a leak that the method names. Such a leak is measured on the "
         "method as it is, and everything else on a copy in which it is closed. The checks caught 1 of 2 mutants."
     )
-    assert catalogue._audited((checks, mutants), "b") == "1 of 1 checks passed."
+    assert method_pages._audited((checks, mutants), "b") == "1 of 1 checks passed."
 
 
 def test_every_method_has_equations_that_docutils_reads():

@@ -8,7 +8,7 @@ import pytest
 from methods import contract
 from privacy.ledger import Relation
 from reports.ledger import ANSWER, TOTAL
-from reports.site import catalogue
+from reports.site import method_pages
 from reports.site.status import privacy_status
 
 PRIVATE = SimpleNamespace(models=("bnn_regression",), privacy=Relation.ADD_REMOVE, leaks=())
@@ -85,7 +85,7 @@ def test_leaks_that_a_method_names_are_in_its_status():
 
 def test_no_status_contradicts_the_committed_ledger(committed):
     """Of each method: refuted if and only if some run's least valid total exceeds what the run claims."""
-    statuses = catalogue._statuses(committed, contract.names())
+    statuses = method_pages._statuses(committed, contract.names())
     total = committed.ledger[committed.ledger["event"] == TOTAL]
     sizes = pd.to_numeric(total["epsilon"]).where(total["reason"].str.contains(ANSWER), float("inf"))
     claims = pd.to_numeric(total["epsilon_claimed"])
@@ -95,5 +95,5 @@ def test_no_status_contradicts_the_committed_ledger(committed):
     assert refuted == {n for n, said in statuses.items() if said.startswith("Claimed epsilon refuted")}
     assert {"dp_sep", "dp_em_authors", "dp_bayes_by_backprop"} <= refuted
     for name in set(statuses) - refuted:
-        private = any(m.privacy for m in catalogue._adapters(name))
+        private = any(m.privacy for m in method_pages._adapters(name))
         assert statuses[name].startswith("Private: " if private else "Not private"), name
