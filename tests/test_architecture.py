@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import functools
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -62,6 +63,10 @@ READERS = [ROOT / "methods/contract.py", *(MODULES[m] for m in MODULES if m.spli
 READERS += sorted((ROOT / "tests").rglob("*.py"))
 
 
+#: the tree of a source; nobody changes it.
+parsed = functools.lru_cache(maxsize=None)(ast.parse)
+
+
 def imported(tree: ast.AST, module: str, is_package: bool = False) -> Iterator[tuple[str, int]]:
     """(dotted name, line) of each import in ``tree``; ``from a import b`` gives both a and a.b."""
     for node in ast.walk(tree):
@@ -114,7 +119,7 @@ def layer_faults(source: str, module: str, is_package: bool = False) -> list[str
     return sorted(
         {
             f"{module}:{line} imports {name}"
-            for name, line in imported(ast.parse(source), module, is_package)
+            for name, line in imported(parsed(source), module, is_package)
             if name.split(".")[0] in (*MAY_IMPORT, "tests")
             and name not in MAY_IMPORT  # `from methods import x` shows again as methods.x
             and not any(below(name, prefix) for prefix in allowed)
@@ -127,7 +132,7 @@ def heavy_faults(source: str, module: str) -> list[str]:
     return sorted(
         {
             f"{module}:{line} imports {name} at module level; do it inside of the function that needs it"
-            for name, line in imported(at_import_time(ast.parse(source)), module)
+            for name, line in imported(at_import_time(parsed(source)), module)
             if name.split(".")[0] in HEAVY
         }
     )
@@ -136,7 +141,7 @@ def heavy_faults(source: str, module: str) -> list[str]:
 def conduct_faults(source: str, module: str) -> list[str]:
     """Printing, files, network, other processes and global random state in a file of methods/."""
     faults = []
-    tree = ast.parse(source)
+    tree = parsed(source)
     for name, line in imported(tree, module):
         root = name.split(".")[0]
         if root in NETWORK_AND_PROCESS or root == "random":
@@ -174,7 +179,7 @@ def adapter_faults(source: str, module: str, adapters: list[str]) -> list[str]:
     return sorted(
         {
             f"{module}:{line} imports the adapter {name}"
-            for name, line in imported(ast.parse(source), module)
+            for name, line in imported(parsed(source), module)
             if name in adapters and name != module
         }
     )
@@ -186,7 +191,7 @@ def family_faults(source: str, module: str, is_package: bool = False) -> list[st
     return sorted(
         {
             f"{module}:{line} imports {name}"
-            for name, line in imported(ast.parse(source), module, is_package)
+            for name, line in imported(parsed(source), module, is_package)
             if name.startswith("methods.") and name.split(".")[1] not in (mine, "_shared", "contract")
         }
     )
@@ -208,7 +213,7 @@ def guess_faults(source: str, module: str) -> list[str]:
     fields = {name for cls in (Method, Leak) for name in (*vars(cls), *cls.__annotations__) if name[0] != "_"}
     fields -= {"name", "kind", "fit", "datasets", "scaling"}  # others than methods have these, too
     faults = []
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(parsed(source)):
         if isinstance(node, ast.Call):
             called = ast.unparse(node.func)
             if called in ("getattr", "hasattr") and node.args:
@@ -285,7 +290,7 @@ def test_imports_go_up_the_road_only():
 def test_no_module_imports_itself_by_a_detour():
     graph = {}
     for module, path in MODULES.items():
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        tree = parsed(path.read_text(encoding="utf-8"))
         names = {name for name, _ in imported(tree, module, path.name == "__init__.py")}
         graph[module] = {name for name in names if name in MODULES and name != module}
         # `from package import module` names the package as well, without needing anything that it defines
