@@ -85,6 +85,16 @@ def test_splits_are_blocks(tmp_path):
         datasets.take(before)
 
 
+def planned(what: Study) -> list:
+    """The cells of a study that is written, whose data set is known only meanwhile."""
+    before = datasets.outside()
+    datasets.take([what.folder / "surrogates.py"])
+    try:
+        return cells(what.config, "full")
+    finally:
+        datasets.take(before)
+
+
 @pytest.mark.parametrize("task", list(study.KINDS))
 def test_the_experiment_is_one_that_the_workflow_runs(tmp_path, task):
     what = a_study(tmp_path, task)
@@ -92,12 +102,7 @@ def test_the_experiment_is_one_that_the_workflow_runs(tmp_path, task):
         what, advise._FILE.format(name="surrogates", task=task, rows=100, columns=3, seeds=2, known=False, code="x")
     )
     assert left == {}
-    before = datasets.outside()
-    datasets.take([tmp_path / "surrogates.py"])
-    try:
-        found = cells(what.config, "full")
-    finally:
-        datasets.take(before)
+    found = planned(what)
     private = {n for group in private_methods(what.kind) for n in group}
     assert {c.method for c in found} == private | set(study.ENDS[task])
     assert {dict(c.budget).get("epsilon") for c in found if c.method in private} == {0.5, 2.0}
@@ -115,12 +120,7 @@ def test_what_is_forecast_is_no_more_than_the_minutes(tmp_path, minutes):
         name="surrogates", task="regression", rows=100, columns=3, seeds=2, known=False, code="x"
     )
     assert study.write(what, text)
-    before = datasets.outside()
-    datasets.take([tmp_path / "surrogates.py"])
-    try:
-        found = cells(what.config, "full")
-    finally:
-        datasets.take(before)
+    found = planned(what)
     weight = study.weights(found, study.seconds_a_fit(what.kind, what.rows, what.columns))
     seconds = study.RUN_S + sum(weight[c.id] * c.splits for c in found)
     assert 30 * minutes < seconds <= 60 * minutes
