@@ -121,16 +121,18 @@ def write(
     path, scored = committed.path_of(folder, config["experiment"]), committed.encoded(sorted_scores(mine))
     _check_size(folder, path, scored)
     costs = ledger.build(fits, set(mine["cell"]), known=committed.ledgers(folder))
+    tables = {}
+    for name in [*config.get("extra", []), *config.get("extra_full", [])]:
+        if not (extra / name).is_file():
+            raise ReportError(f"{config['experiment']}: no {name} in {extra}; run `./bench full` first")
+        tables[name] = (extra / name).read_text(encoding="utf-8")
     before = committed.runs(folder)
     rows = whole_runs(config["experiment"], mine, fits, manifest, before)
     write_bytes(path, scored)
     committed.write_runs(rows, folder)
     committed.drop_short_runs({entry for entry, row in rows.items() if row != before.get(entry)}, folder)
     committed.write_ledger(folder, config["experiment"], costs)
-    for name in [*config.get("extra", []), *config.get("extra_full", [])]:
-        if not (extra / name).is_file():
-            raise ReportError(f"{config['experiment']}: no {name} in {extra}; run `./bench full` first")
-        text = (extra / name).read_text(encoding="utf-8")
+    for name, text in tables.items():
         write_text(papers.place(config["experiment"], folder) / name, text)
     write_text(
         folder / "manifest.json",
