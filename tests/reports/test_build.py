@@ -186,6 +186,16 @@ def test_a_run_without_its_manifest_is_no_reference(copy, capsys):
     assert (copy / "reference/manifest.json").read_bytes() == before
 
 
+def test_a_run_without_a_table_of_its_config_writes_nothing(copy, capsys):
+    config = copy / "config/dpsep_uci.yaml"
+    config.write_text(config.read_text() + "extra: [curve.csv]\n")
+    shutil.rmtree(copy / "reference/scores")
+    before = {p: p.read_bytes() for p in (copy / "reference").rglob("*") if p.is_file()}
+    assert call(copy, "reference") == 1
+    assert "no curve.csv in" in capsys.readouterr().err
+    assert before == {p: p.read_bytes() for p in (copy / "reference").rglob("*") if p.is_file()}
+
+
 @pytest.mark.nightly
 def test_an_incomplete_run_is_no_reference(copy, capsys):
     path = copy / "results/scores/dpsep_uci/wine.csv"
