@@ -391,13 +391,13 @@ def _privacy(adapter, task, columns, ledger, budget: Pair, leaks, posterior, sec
 
     cost = epsilon_of(ledger, budget[1])
     claimed = adapter.privacy is not None
-    bought = [e for e in ledger if e.proof.endswith(_RANGES)]
-    share = sum(e.steps / e.noise_multiplier**2 for e in bought) / gdp_mu(*budget) ** 2
+    estimated = [e for e in ledger if e.proof.endswith(_RANGES)]
+    share = sum(e.steps / e.noise_multiplier**2 for e in estimated) / gdp_mu(*budget) ** 2
     wanted = zip((*columns, "the target"), (*task.public.x_bounds, task.public.y_bounds), strict=True)
     unstated = [name for name, pair in wanted if pair is None and (name != "the target" or task.model.scales_target)]
     return Privacy(
         epsilon=cost.epsilon if claimed else math.inf, delta=budget[1], relation=str(cost.relation) if claimed else "",
         accountant=cost.accountant if claimed else "none", ledger=ledger, leaks=leaks,
-        noise_aware=adapter.noise_aware, secret_noise=secret, ranges=tuple(unstated) if bought else (),
+        noise_aware=adapter.noise_aware, secret_noise=secret, ranges=tuple(unstated) if estimated else (),
         ranges_share=share, n_public=task.public.n, citation=task.public.citation, is_point=is_point(posterior),
     )  # fmt: skip

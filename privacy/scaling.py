@@ -147,8 +147,8 @@ def private_scaling(x: np.ndarray, y: np.ndarray, public: Public, budget: Budget
     missing = [j for j, r in enumerate(ranges) if r is None]
     multiplier = noise_multiplier * math.sqrt(2.0) if missing else noise_multiplier
     if missing:
-        bought = private_ranges(values[:, missing], public.n, budget, multiplier, target=ranges[-1] is None)
-        for j, found in zip(missing, bought, strict=True):
+        estimated = private_ranges(values[:, missing], public.n, budget, multiplier, target=ranges[-1] is None)
+        for j, found in zip(missing, estimated, strict=True):
             ranges[j] = found
     low, high = np.array(ranges, dtype=np.float64).T
     mean, sd = private_moments(values, low, high, public.n, budget, multiplier)

@@ -18,39 +18,39 @@ PRIVATE_SCALING = Mutant(
     "data-dependent standardisation",
     r"Standardiser\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)",
     "Standardiser.from_moments(task.x, task.y)",
-    what="private moments standardise, unpaid",
+    what="private moments standardise, not charged to the budget",
 )
 _BACKPROP = "methods._shared.bayes_by_backprop.training"
-UNPAID_INPUT_SCALE = Mutant(
+UNCHARGED_INPUT_SCALE = Mutant(
     "data-dependent standardisation",
     r"labels, model\.input_scale,",
     "labels, float(np.abs(task.x).max()),",
     module=_BACKPROP,
-    what="inputs are divided by the largest number of the private rows, unpaid",
+    what="inputs are divided by the largest number of the private rows, not charged to the budget",
 )
-POISSON_BACKPROP = (UNPAID_INPUT_SCALE, replace(UNCLIPPED, module=_BACKPROP))
+POISSON_BACKPROP = (UNCHARGED_INPUT_SCALE, replace(UNCLIPPED, module=_BACKPROP))
 
 # Logistic regression on scaled inputs.
-UNPAID_CENTRE = Mutant(
+UNCHARGED_CENTRE = Mutant(
     "data-dependent standardisation",
     r"centre = centred\.private_centre\(task, budget\)",
     "centre = centred.Centre(task.x.mean(axis=0), task.x.std(axis=0))",
-    what="rows are centred by their own moments, unpaid",
+    what="rows are centred by their own moments, not charged to the budget",
 )
 _LOGISTIC = "methods._shared.logistic_gaussian.gradients"
 LOGISTIC_DESCENT = (
     Mutant("no clipping", r"plan\.clip\)\)", "1e9 * plan.clip))", module=_LOGISTIC, count=0, what=NO_CLIPPING),
-    replace(UNPAID_CENTRE, module=_LOGISTIC, count=0),
+    replace(UNCHARGED_CENTRE, module=_LOGISTIC, count=0),
 )
 
 # Linear regression on scaled inputs.
 _LINEAR = "methods._shared.conjugate_linear"
-UNPAID_FRAME = Mutant(
+UNCHARGED_FRAME = Mutant(
     "data-dependent standardisation",
     r"make_frame\(task, budget, self\.share\)",
     "make_frame(__import__('dataclasses').replace(task, public=PublicKnowledge(task.public.n)), None, self.share)",
     module=f"{_LINEAR}.release",
-    what="the box is made from private moments, unpaid",
+    what="the scaling is made from private moments, not charged to the budget",
 )
 LINEAR_DESCENT = (
     Mutant(
@@ -60,14 +60,14 @@ LINEAR_DESCENT = (
         module=f"{_LINEAR}.descent",
         what=NO_CLIPPING,
     ),
-    replace(UNPAID_FRAME, via=(f"{_LINEAR}.descent",)),
+    replace(UNCHARGED_FRAME, via=(f"{_LINEAR}.descent",)),
 )
 # The scaling that ``InFrame`` makes.
-UNPAID_BOX = Mutant(
+UNCHARGED_SCALING = Mutant(
     "data-dependent standardisation",
     r"make_frame\(task, None if self\.privacy is None else budget, self\.share\)",
     "(lambda new: make_frame(new(task, public=new(task.public, x_bounds=(), y_bounds=None)), None, self.share))"
     "(__import__('dataclasses').replace)",
     module="methods._shared.frames",
-    what="the box is made from private moments, unpaid",
+    what="the scaling is made from private moments, not charged to the budget",
 )

@@ -10,7 +10,7 @@ from methods._shared.mutants import (
     LOGISTIC_DESCENT,
     NO_CLIPPING,
     POISSON_BACKPROP,
-    UNPAID_CENTRE,
+    UNCHARGED_CENTRE,
 )
 from privacy.mutants import Mutant
 
@@ -29,7 +29,7 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
             module=_MINIMISER,
             what="rows are shortened to a thousand times the norm declared",
         ),
-        replace(UNPAID_CENTRE, module=_MINIMISER),
+        replace(UNCHARGED_CENTRE, module=_MINIMISER),
     ),
     "dp_single_gaussian": (
         Mutant("no clipping", r"moment_sums\(in_ball\((.*)\)\)", r"moment_sums(1e3 * \1)", what=NO_CLIPPING),

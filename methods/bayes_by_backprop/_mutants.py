@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from methods._shared.mutants import POISSON_BACKPROP, UNCLIPPED, UNPAID_INPUT_SCALE
+from methods._shared.mutants import POISSON_BACKPROP, UNCHARGED_INPUT_SCALE, UNCLIPPED
 from privacy.mutants import Mutant
 
 #: name: on the first kind of model that the method names; name:kind: on another.
 MUTANTS: dict[str, tuple[Mutant, ...]] = {
     "dp_bayes_by_backprop_corrected": POISSON_BACKPROP,
-    "dp_bayes_by_backprop": (UNPAID_INPUT_SCALE, UNCLIPPED),
+    "dp_bayes_by_backprop": (UNCHARGED_INPUT_SCALE, UNCLIPPED),
 }

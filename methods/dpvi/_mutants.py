@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from methods._shared.mutants import DECLARED, NO_CLIPPING, UNPAID_BOX
+from methods._shared.mutants import DECLARED, NO_CLIPPING, UNCHARGED_SCALING
 from privacy.mutants import Mutant
 
 _NOISE_AWARE = "methods.dpvi._noise_aware"
-_BOX_DPVI = "methods.dpvi._box"
+_SCALED_DPVI = "methods.dpvi._scaled_rows"
 MUTANTS: dict[str, tuple[Mutant, ...]] = {}
 
 
@@ -44,7 +44,7 @@ def _noise_aware(home: str) -> tuple[tuple[Mutant, ...], tuple[Mutant, ...]]:
         'task = __import__("dataclasses").replace(task, x=(task.x - task.x.mean(axis=0)) / (1e-9 + task.x.std(axis=0)))'
         "; rows = {",
         module=shared,
-        what="private moments standardise, unpaid",
+        what="private moments standardise, not charged to the budget",
         via=base or (home,),
     )
     return (unclipped, clip), (unclipped, scaled)
@@ -56,6 +56,9 @@ for _name in ("dpvi", "dpvi_last_iterate", "dpvi_trace_average", "na_dpvi", "na_
         MUTANTS[f"{_name}:{_kind}"] = _regression
 
 for _name in ("dpvi", "dpvi_last_iterate", "dpvi_trace_average", "na_dpvi", "na_dpvi_laplace", "dpvim"):
-    _home = f"{_NOISE_AWARE}.aligned" if _name == "dpvim" else _BOX_DPVI
+    _home = f"{_NOISE_AWARE}.aligned" if _name == "dpvim" else _SCALED_DPVI
     for _kind in ("bounded_linear_regression", "bounded_logistic_regression"):
-        MUTANTS[f"{_name}:{_kind}"] = (_unclipped(_home, (_BOX_DPVI,)), replace(UNPAID_BOX, via=(_BOX_DPVI,)))
+        MUTANTS[f"{_name}:{_kind}"] = (
+            _unclipped(_home, (_SCALED_DPVI,)),
+            replace(UNCHARGED_SCALING, via=(_SCALED_DPVI,)),
+        )

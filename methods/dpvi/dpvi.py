@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from methods.dpvi._box import BoxReading, TraceSettings
 from methods.dpvi._noise_aware.settings import DPVISettings, Reading
+from methods.dpvi._scaled_rows import TraceMethod, TraceSettings
 
 
 class DPVI(Reading):
@@ -26,7 +26,7 @@ class DPVI(Reading):
 
 
 # DPVI at the mean of the kept iterates, for linear regression on inputs scaled to [-1, 1].
-class DPVILinear(BoxReading):
+class DPVILinear(TraceMethod):
     """Mean-field DP-SGD on columns scaled to [-1, 1]; the posterior is at the mean of the kept iterates.
 
     Formulas give start, clip and step sizes from the numbers of rows and columns, the prior and the noise. None of them
@@ -45,7 +45,7 @@ class DPVILinear(BoxReading):
 
 
 # DPVI at the mean of the kept iterates, for logistic regression on inputs scaled to [-1, 1].
-class DPVILogistic(BoxReading):
+class DPVILogistic(TraceMethod):
     """Mean-field DP-SGD on columns scaled to [-1, 1]; the posterior is at the mean of the kept iterates.
 
     Formulas give start, clip and step sizes from the numbers of rows and columns, the prior and the noise. None of them

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from methods.dpvi._box import BoxReading, TraceSettings
 from methods.dpvi._noise_aware.settings import DPVISettings, Reading
+from methods.dpvi._scaled_rows import TraceMethod, TraceSettings
 
 
 class DPVILastIterate(Reading):
@@ -25,7 +25,7 @@ class DPVILastIterate(Reading):
 
 
 # DPVI at its last iterate, for linear regression on inputs scaled to [-1, 1].
-class DPVILastIterateLinear(BoxReading):
+class DPVILastIterateLinear(TraceMethod):
     """Mean-field DP-SGD on columns scaled to [-1, 1]; the posterior is at the last iterate.
 
     Formulas give start, clip and step sizes from the numbers of rows and columns, the prior and the noise. None of them
@@ -44,7 +44,7 @@ class DPVILastIterateLinear(BoxReading):
 
 
 # DPVI at its last iterate, for logistic regression on inputs scaled to [-1, 1].
-class DPVILastIterateLogistic(BoxReading):
+class DPVILastIterateLogistic(TraceMethod):
     """Mean-field DP-SGD on columns scaled to [-1, 1]; the posterior is at the last iterate.
 
     Formulas give start, clip and step sizes from the numbers of rows and columns, the prior and the noise. None of them

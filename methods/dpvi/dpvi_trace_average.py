@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from methods.dpvi._box import BoxReading, TraceSettings
 from methods.dpvi._noise_aware.settings import DPVISettings, Reading
+from methods.dpvi._scaled_rows import TraceMethod, TraceSettings
 
 
 class DPVITraceAverage(Reading):
@@ -26,7 +26,7 @@ class DPVITraceAverage(Reading):
 
 
 # DPVI with the variance of its iterates added, for linear regression on inputs scaled to [-1, 1].
-class DPVITraceAverageLinear(BoxReading):
+class DPVITraceAverageLinear(TraceMethod):
     """Mean-field DP-SGD on columns scaled to [-1, 1], with the variance of the kept iterates added.
 
     Formulas give start, clip and step sizes from the numbers of rows and columns, the prior and the noise. None of them
@@ -45,7 +45,7 @@ class DPVITraceAverageLinear(BoxReading):
 
 
 # DPVI with the variance of its iterates added, for logistic regression on inputs scaled to [-1, 1].
-class DPVITraceAverageLogistic(BoxReading):
+class DPVITraceAverageLogistic(TraceMethod):
     """Mean-field DP-SGD on columns scaled to [-1, 1], with the variance of the kept iterates added.
 
     Formulas give start, clip and step sizes from the numbers of rows and columns, the prior and the noise. None of them

@@ -10,8 +10,8 @@ import numpy as np
 from methods._shared.requests import Together
 from methods._shared.settings_checks import one_of, positive, whole
 from methods.contract import Apart, Counterpart, Fit, Method
-from methods.dpvi._box import InBox, StepSettings, clip_of, guess
 from methods.dpvi._noise_aware.settings import GROWING, LEAKS, SQRT2, per_coordinate, shares
+from methods.dpvi._scaled_rows import OnScaledRows, StepSettings, clip_of, guess
 from models.task import Task
 from models.unconstrained import inverse_softplus
 from privacy.budget import Budget
@@ -74,7 +74,7 @@ class DPVIM(Together, Method):
         return aligned.fit(task, settings, budget, rng, self.privacy)
 
 
-class BoxAligned(InBox):
+class AlignedOnScaledRows(OnScaledRows):
     """DPVIm on scaled rows: aligned gradients, Adam as in the authors' code, and averaged iterates.
 
     Adam is used because it needs no curvature. When noise is most of a gradient, its steps of v / sqrt(2 D T) are those
@@ -103,7 +103,7 @@ class BoxAligned(InBox):
 
 
 # DPVIm for linear regression on inputs scaled to [-1, 1].
-class DPVIMLinear(BoxAligned):
+class DPVIMLinear(AlignedOnScaledRows):
     """DPVIm on columns scaled to [-1, 1], with Adam as in the authors' code, at averaged iterates.
 
     The clip is that of DPVI. Adam needs no curvature. When noise is most of a gradient, its steps are those of the rule
@@ -123,7 +123,7 @@ class DPVIMLinear(BoxAligned):
 
 
 # DPVIm for logistic regression on inputs scaled to [-1, 1].
-class DPVIMLogistic(BoxAligned):
+class DPVIMLogistic(AlignedOnScaledRows):
     """DPVIm on columns scaled to [-1, 1], with Adam as in the authors' code, at averaged iterates.
 
     The clip is that of DPVI. Adam needs no curvature. When noise is most of a gradient, its steps are those of the rule

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from methods.dpvi._box import BoxNoiseAwareSettings, BoxReading
 from methods.dpvi._noise_aware.settings import NoiseAwareSettings, Reading
+from methods.dpvi._scaled_rows import NoiseAwareTraceSettings, TraceMethod
 
 
 class NADPVI(Reading):
@@ -26,7 +26,7 @@ class NADPVI(Reading):
 
 
 # NA-DPVI by exact draws for linear regression on inputs scaled to [-1, 1].
-class NADPVILinear(BoxReading):
+class NADPVILinear(TraceMethod):
     """The noise-aware posterior of a DPVI run on columns scaled to [-1, 1], drawn exactly.
 
     Formulas give start, clip and step sizes from the numbers of rows and columns, the prior and the noise. None of them
@@ -41,12 +41,12 @@ class NADPVILinear(BoxReading):
     noise_aware = True
 
     @dataclass(frozen=True)
-    class Settings(BoxNoiseAwareSettings):
-        """The settings of :class:`BoxNoiseAwareSettings`."""
+    class Settings(NoiseAwareTraceSettings):
+        """The settings of :class:`NoiseAwareTraceSettings`."""
 
 
 # NA-DPVI by exact draws for logistic regression on inputs scaled to [-1, 1].
-class NADPVILogistic(BoxReading):
+class NADPVILogistic(TraceMethod):
     """The noise-aware posterior of a DPVI run on columns scaled to [-1, 1], drawn exactly.
 
     Formulas give start, clip and step sizes from the numbers of rows and columns, the prior and the noise. None of them
@@ -62,7 +62,7 @@ class NADPVILogistic(BoxReading):
     noise_aware = False
 
     @dataclass(frozen=True)
-    class Settings(BoxNoiseAwareSettings):
-        """The settings of :class:`BoxNoiseAwareSettings`, with fewer steps to save time."""
+    class Settings(NoiseAwareTraceSettings):
+        """The settings of :class:`NoiseAwareTraceSettings`, with fewer steps to save time."""
 
         steps: int = 2000  # T, noisy gradient steps (published: 10,000)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from methods.contract import Fit
-from methods.dpvi._box import BoxNoiseAwareSettings, BoxReading
 from methods.dpvi._noise_aware.settings import NoiseAwareSettings, Reading
+from methods.dpvi._scaled_rows import NoiseAwareTraceSettings, TraceMethod
 
 
 class NADPVILaplace(Reading):
@@ -38,7 +38,7 @@ class NADPVILaplace(Reading):
 
 
 # NA-DPVI by its Laplace approximation for linear regression on inputs scaled to [-1, 1].
-class NADPVILaplaceLinear(BoxReading):
+class NADPVILaplaceLinear(TraceMethod):
     """The noise-aware posterior of a DPVI run on columns scaled to [-1, 1], by a Laplace approximation of its optimum.
 
     Formulas give start, clip and step sizes from the numbers of rows and columns, the prior and the noise. None of them
@@ -53,20 +53,20 @@ class NADPVILaplaceLinear(BoxReading):
     noise_aware = True
 
     @dataclass(frozen=True)
-    class Settings(BoxNoiseAwareSettings):
-        """The settings of :class:`BoxNoiseAwareSettings`, and one quirk of the authors' code."""
+    class Settings(NoiseAwareTraceSettings):
+        """The settings of :class:`NoiseAwareTraceSettings`, and one quirk of the authors' code."""
 
         extra_term: bool = True  # add log sigmoid(a) once per step to the log density, as published
 
     def read(self, run: Fit, settings: Settings, rng: np.random.Generator) -> Fit:
-        """Post-process the run as :meth:`BoxReading.read`, with the quirk of the authors' code if set."""
+        """Post-process the run as :meth:`TraceMethod.read`, with the quirk of the authors' code if set."""
         fit = super().read(run, settings, rng)
         inner = replace(fit.posterior.posterior, extra_term=settings.extra_term)
         return replace(fit, posterior=replace(fit.posterior, posterior=inner))
 
 
 # NA-DPVI by its Laplace approximation for logistic regression on inputs scaled to [-1, 1].
-class NADPVILaplaceLogistic(BoxReading):
+class NADPVILaplaceLogistic(TraceMethod):
     """The noise-aware posterior of a DPVI run on columns scaled to [-1, 1], by a Laplace approximation of its optimum.
 
     Formulas give start, clip and step sizes from the numbers of rows and columns, the prior and the noise. None of them
@@ -81,14 +81,14 @@ class NADPVILaplaceLogistic(BoxReading):
     noise_aware = False  # for the reason at NADPVILogistic; here z has root mean square 4
 
     @dataclass(frozen=True)
-    class Settings(BoxNoiseAwareSettings):
-        """The settings of :class:`BoxNoiseAwareSettings` with fewer steps, and one quirk of the authors' code."""
+    class Settings(NoiseAwareTraceSettings):
+        """The settings of :class:`NoiseAwareTraceSettings` with fewer steps, and one quirk of the authors' code."""
 
         steps: int = 2000  # T, noisy gradient steps (published: 10,000)
         extra_term: bool = True  # add log sigmoid(a) once per step to the log density, as published
 
     def read(self, run: Fit, settings: Settings, rng: np.random.Generator) -> Fit:
-        """Post-process the run as :meth:`BoxReading.read`, with the quirk of the authors' code if set."""
+        """Post-process the run as :meth:`TraceMethod.read`, with the quirk of the authors' code if set."""
         fit = super().read(run, settings, rng)
         inner = replace(fit.posterior.posterior, extra_term=settings.extra_term)
         return replace(fit, posterior=replace(fit.posterior, posterior=inner))

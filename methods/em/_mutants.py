@@ -12,7 +12,7 @@ _SCALED = Mutant(
     "data-dependent standardisation",
     r"shift, scale = self\._frame\((.*)\)",
     r"self._frame(\1); shift, scale = task.x.mean(axis=0), 1e-9 + 3.0 * task.x.std(axis=0)",
-    what="private moments standardise, unpaid",
+    what="private moments standardise, not charged to the budget",
 )
 # The method's first class releases the moments. The ball of a scaled density is set in the class for that kind of
 # model.

@@ -111,8 +111,8 @@ def fit(task: Task, settings, budget: Budget, *, name: str, relation: Relation) 
             raise Diverged(f"{task.name}: {name} left the finite range in step {step}; lower clip_factor")
     # the noise of the slopes in the mean adds to the uncertainty of theta
     whole = covariance + tau**2 * covariance @ covariance
-    to_box = centre.map
-    posterior = LogisticGaussian(to_box @ mean, to_box @ np.linalg.cholesky(whole))
+    to_scaled = centre.map
+    posterior = LogisticGaussian(to_scaled @ mean, to_scaled @ np.linalg.cholesky(whole))
     return Fit(posterior, budget.ledger, {"noise_multiplier": sigma, "clip": clip, "length": centre.length})
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from methods._shared.mutants import DECLARED, NO_CLIPPING, PRIVATE_SCALING, SCALING_LEAK, UNPAID_CENTRE
+from methods._shared.mutants import DECLARED, NO_CLIPPING, PRIVATE_SCALING, SCALING_LEAK, UNCHARGED_CENTRE
 from privacy.mutants import Mutant
 
 _PBP = "methods.ep._pbp"
@@ -35,7 +35,7 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
     ),
     "dp_sep_corrected:bounded_logistic_regression": (
         Mutant("no clipping", r"weight, clip\)\)", "weight, 1e9 * clip))", module=_LOGISTIC, what=NO_CLIPPING),
-        replace(UNPAID_CENTRE, module=_LOGISTIC),
+        replace(UNCHARGED_CENTRE, module=_LOGISTIC),
     ),
     "dp_sep_corrected:mixture_of_gaussians": (
         Mutant(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from methods._shared.mutants import NO_CLIPPING, PRIVATE_SCALING, UNPAID_CENTRE
+from methods._shared.mutants import NO_CLIPPING, PRIVATE_SCALING, UNCHARGED_CENTRE
 from privacy.mutants import Mutant
 
 # the file that charges gradients and ratios; another file clips them
@@ -34,7 +34,7 @@ _HALF_RATIO = Mutant(
     module=_HOME,
     what="half the sensitivity of a ratio is declared",
 )
-_CENTRED = replace(UNPAID_CENTRE, module=_HOME)
+_CENTRED = replace(UNCHARGED_CENTRE, module=_HOME)
 
 #: "name" is a method on the first of its kinds of model, and "name:kind" is one on another kind.
 MUTANTS: dict[str, tuple[Mutant, ...]] = {}

@@ -179,9 +179,9 @@ class Chain(InFrame):
         """
         from models.unconstrained import UnconstrainedDraws
 
-        target = in_the_box(task, budget)
+        target = scaled_target(task, budget)
         path, told = self.run(target, settings, Purse(budget, self.privacy), settings.rate(task), rng)
-        draws = stored(target.in_box(path.draws))
+        draws = stored(target.on_scaled_rows(path.draws))
         posterior = UnconstrainedDraws(draws, task.model.likelihood)
         return Fit(posterior, budget.ledger, told | mixing(path.draws))
 
@@ -261,7 +261,7 @@ def stored(draws: np.ndarray) -> np.ndarray:
     return draws.astype(np.float32)
 
 
-def in_the_box(task: Task, budget: Budget):
+def scaled_target(task: Task, budget: Budget):
     """The target of a regression on scaled rows. Column means and deviations are estimated from the budget."""
     from methods._shared.logistic_gaussian import centred
     from methods.mcmc._targets import Linear, Logistic

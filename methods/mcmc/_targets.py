@@ -122,7 +122,7 @@ class Target(abc.ABC):
         """The largest change of a row's :meth:`energy` between two points, over all rows. Symmetric in the points."""
         return math.inf
 
-    def in_box(self, draws: np.ndarray) -> np.ndarray:
+    def on_scaled_rows(self, draws: np.ndarray) -> np.ndarray:
         """Draws (m, D) of the chain as theta (m, D) of the model on scaled rows (``models.unconstrained``)."""
         return draws
 
@@ -172,7 +172,7 @@ class Logistic(Target):
         """
         return float(np.abs(self.centre.map @ (theta - other)).sum())
 
-    def in_box(self, draws):
+    def on_scaled_rows(self, draws):
         return draws @ self.centre.map.T
 
 
@@ -275,6 +275,6 @@ class Linear(Residuals):
         p, q = inverse_variance(theta), inverse_variance(other)
         return 0.5 * min(moved * (e + f) * q + e**2 * abs(p - q), moved * (e + f) * p + f**2 * abs(p - q))
 
-    def in_box(self, draws):
+    def on_scaled_rows(self, draws):
         v = np.exp(draws[:, -1:])
         return np.concatenate([draws[:, :-1] @ self.centre.map.T, inverse_softplus(v)], axis=1)

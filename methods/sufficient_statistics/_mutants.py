@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from methods._shared.mutants import DECLARED, NO_CLIPPING, PRIVATE_SCALING, UNPAID_BOX, UNPAID_FRAME
+from methods._shared.mutants import DECLARED, NO_CLIPPING, PRIVATE_SCALING, UNCHARGED_FRAME, UNCHARGED_SCALING
 from privacy.mutants import Mutant
 
 # AdaSSP has one implementation for all scalings of the rows.
@@ -28,7 +28,7 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
         ),
     ),
     "adassp:linear_regression": (_ADASSP, PRIVATE_SCALING),
-    "adassp:bounded_linear_regression": (_ADASSP, UNPAID_FRAME),
+    "adassp:bounded_linear_regression": (_ADASSP, UNCHARGED_FRAME),
     "sufficient_statistics_perturbation:bounded_linear_regression": (
         Mutant(
             "no clipping",
@@ -36,11 +36,11 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
             "clipped_site_sum(task.x, task.y, 1e9 * squared)",
             what=NO_CLIPPING,
         ),
-        UNPAID_FRAME,
+        UNCHARGED_FRAME,
     ),
     "whitened_ssp": (
         _ADASSP,
-        UNPAID_FRAME,
+        UNCHARGED_FRAME,
         Mutant(
             "private whitening",
             r"np\.linalg\.eigh\(moments\.gram / n\)\n\s+values = .*\n",
@@ -61,7 +61,7 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
             r"\1",
             what="residuals are not cut",
         ),
-        UNPAID_FRAME,
+        UNCHARGED_FRAME,
     ),
     "bernstein_sheldon_2019_corrected:bounded_linear_regression": (
         Mutant(
@@ -69,9 +69,9 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
             r"u = np\.clip\(",
             "u = 2.0 * np.clip(",
             module="methods.sufficient_statistics._bernstein_sheldon.box",
-            what="rows reach twice as far as the box",
+            what="rows reach twice as far as their bound",
         ),
-        UNPAID_BOX,
+        UNCHARGED_SCALING,
     ),
 }
 for _name, _value in (

@@ -25,7 +25,7 @@ _PROOF = "methods.sufficient_statistics.boosted_adassp"
 VARIANCE_SHARE = 0.02
 
 
-class BoostedAdaSSP(release.InKnownBox):
+class BoostedAdaSSP(release.WithDocumentedRanges):
     """Gradient boosting with AdaSSP as the learner (Tang, Aydore, Kearns, Rho, Roth, Wang, Wang & Wu 2023).
 
     Rows u = [x, 1] of scaled inputs are clipped to norm R, and their targets are scaled with them. Their second moments

@@ -39,7 +39,7 @@ class Whitened(NamedTuple):
     squared: float
 
 
-class WhitenedSSP(release.InKnownBox):
+class WhitenedSSP(release.WithDocumentedRanges):
     """Second moments of [x, 1, y] released in rounds, each in coordinates whitened by the earlier rounds.
 
     One release of second moments has noise of the same size in every direction. A direction in which the inputs hardly

@@ -26,7 +26,7 @@ def exact():
     return FramedPosterior(box.model.exact_posterior(box.x, box.y), FRAME)
 
 
-def test_rows_reach_the_method_in_the_box():
+def test_rows_reach_the_method_scaled():
     box = FRAME.task(Task("made up", BoundedLinearRegression(), X, Y))
     assert box.model.kind == "linear_regression_unknown_noise"
     assert np.abs(box.x).max() == 1.0  # some of these rows lie outside and are clipped

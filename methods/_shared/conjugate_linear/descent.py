@@ -23,7 +23,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from scipy.special import chdtr, chdtrc
 
-from methods._shared.conjugate_linear.release import InKnownBox, expected_squares
+from methods._shared.conjugate_linear.release import WithDocumentedRanges, expected_squares
 from methods._shared.frames import left_for
 from methods._shared.settings_checks import positive, whole, within
 from methods.contract import Constants, Diverged
@@ -66,7 +66,7 @@ class Settings:
         return min(self.sampling_rate, self.most_rows / n)
 
 
-class Descent(InKnownBox):
+class Descent(WithDocumentedRanges):
     """A method based on :func:`train`; base class of ``dp_sgd`` and ``dp_vi_vinaroz``."""
 
     models = ("bounded_linear_regression",)

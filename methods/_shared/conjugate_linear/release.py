@@ -19,24 +19,24 @@ from models.task import PublicKnowledge, Task
 from privacy.budget import Budget
 from privacy.ledger import Relation
 
-#: mean square of a scaled column. BOUGHT: its range was estimated privately (standard deviation 1/3). DOCUMENTED: its
+#: mean square of a scaled column. PRIVATE: its range was estimated privately (standard deviation 1/3). DOCUMENTED: its
 #: range is documented (as if uniform over it).
-BOUGHT, DOCUMENTED = 1.0 / 9.0, 1.0 / 3.0
+PRIVATE, DOCUMENTED = 1.0 / 9.0, 1.0 / 3.0
 
 
-class InKnownBox(InFrame):
+class WithDocumentedRanges(InFrame):
     """A private method on scaled rows whose task states which columns have a documented range."""
 
     def fit(self, task: Task, settings, budget: Budget, rng: np.random.Generator) -> Fit:
         """Scale the rows and fit. ``public.x_bounds`` and ``y_bounds`` are (-1, 1) for documented ranges."""
         frame = make_frame(task, budget, self.share)
         known = [None if r is None else (-1.0, 1.0) for r in ranges_of(task)]
-        boxed = frame.task(task)
-        public = PublicKnowledge(boxed.public.n, tuple(known[:-1]), known[-1], task.public.citation)
-        return self.framed(self.fit_unit(replace(boxed, public=public), settings, budget, rng), frame)
+        scaled = frame.task(task)
+        public = PublicKnowledge(scaled.public.n, tuple(known[:-1]), known[-1], task.public.citation)
+        return self.framed(self.fit_unit(replace(scaled, public=public), settings, budget, rng), frame)
 
 
-class OneRelease(InKnownBox):
+class OneRelease(WithDocumentedRanges):
     """A method that reads one noisy release of clipped second moments; base of ``dp_sep_corrected`` and AdaSSP."""
 
     models = ("bounded_linear_regression",)
@@ -52,7 +52,7 @@ class OneRelease(InKnownBox):
 def expected_squares(public: PublicKnowledge, target: bool = True) -> list[float]:
     """Expected square of every column of (x, y), or of x without ``target``, both scaled, from public knowledge."""
     known = [*public.x_bounds, public.y_bounds] if target else public.x_bounds
-    return [BOUGHT if r is None else DOCUMENTED for r in known]
+    return [PRIVATE if r is None else DOCUMENTED for r in known]
 
 
 def squared_bound(rule: ClipRule, public: PublicKnowledge, noise_multiplier: float, unit: float | None = None) -> float:

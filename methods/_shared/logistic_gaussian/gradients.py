@@ -172,5 +172,5 @@ def mean_field(
     parameters = total / (plan.steps - plan.steps // 2)
     if not np.isfinite(parameters).all():
         raise Diverged(f"{task.name}: {name} left the finite range; lower rate_factor")
-    to_box = centre.map
-    return to_box @ parameters[:d], to_box * np.exp(parameters[d:]), plan
+    to_scaled = centre.map
+    return to_scaled @ parameters[:d], to_scaled * np.exp(parameters[d:]), plan

@@ -68,7 +68,7 @@ def test_a_large_budget_buys_the_moments_of_the_rows():
     assert bought.y_scale == pytest.approx(free.y_scale, rel=1e-2)
 
 
-def test_the_mixture_has_no_target_and_a_wider_box():
+def test_the_mixture_has_no_target_and_a_wider_range():
     frame = frames.make_frame(task(model=BoundedMixture(2)), None)
     assert (frame.y_shift, frame.y_scale, frame.stretch) == (0.0, 1.0, 3.0)
 

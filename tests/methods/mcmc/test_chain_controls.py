@@ -93,7 +93,7 @@ def chain(name: str, target, pull: float = 1.0) -> np.ndarray:
         path = _kernels.hmc(
             target, theta, scale, gradient(0.0), ratio, rng, step_size=eta, leapfrog=5, steps=6500, draws=6000, **bare
         )
-    return target.in_box(path.draws)
+    return target.on_scaled_rows(path.draws)
 
 
 def worst(draws: np.ndarray, mean: np.ndarray, sd: np.ndarray, batches: int = 25) -> float:

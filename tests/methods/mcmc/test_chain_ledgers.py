@@ -11,7 +11,7 @@ from methods.contract import get
 from methods.mcmc import _kernels
 from methods.mcmc._network import Network
 from methods.mcmc._plans import Langevin, hamiltonian, langevin, thermostat, walk
-from methods.mcmc._release import GRADIENTS, RATIOS, Purse, in_the_box
+from methods.mcmc._release import GRADIENTS, RATIOS, Purse, scaled_target
 from methods.mcmc._targets import Size
 from models import tiny
 from models.bnn_regression import BNNRegression
@@ -204,7 +204,7 @@ def run(name: str, kind: str, multiplier: float):
     made = task(kind, 100)
     unit = Frame(np.zeros(2), np.full(2, 2.0), 0.0, 5.0 if kind == "linear" else 1.0).task(made)
     budget: Budget = BudgetSpec(noise_multiplier=multiplier).open(np.random.default_rng(3))
-    target, method = in_the_box(unit, budget), get(name)
+    target, method = scaled_target(unit, budget), get(name)
     more = {"start_share": 0.0} if name in ("dp_penalty", "dp_hmc") else {}
     settings = method.Settings(steps=60, burn_in=0.0, draws=60, **more)
     path, told = method.run(target, settings, Purse(budget, RELATION), 1.0, np.random.default_rng(4))

@@ -126,17 +126,17 @@ def test_ratios_are_cut_and_counted_in_bounds():
     assert clipped_ratio_sum(energy, proposed, 2.0) == pytest.approx(3 * (0.5 - 2.0 + 2.0 + 0.0 + 2.0) / 2.0)
 
 
-def test_centred_parameters_come_back_to_the_box():
+def test_centred_parameters_come_back_to_scaled_rows():
     linear, logistic = made("linear"), made("logistic")
     theta = somewhere(linear)
-    back = linear.in_box(theta[None])[0]
+    back = linear.on_scaled_rows(theta[None])[0]
     x = np.random.default_rng(3).uniform(-1, 1, (9, D))
     f = np.column_stack([x - CENTRE.mean, np.ones(9)]) @ theta[:-1]
     np.testing.assert_allclose(np.column_stack([x, np.ones(9)]) @ back[:-1], f)
     assert back[-1] == pytest.approx(float(inverse_softplus(np.exp(theta[-1]))))
     w = somewhere(logistic)
     margin = np.column_stack([x - CENTRE.mean, np.ones(9)]) @ w
-    p = LogisticPoint(logistic.in_box(w[None])[0]).predictive(x).mean
+    p = LogisticPoint(logistic.on_scaled_rows(w[None])[0]).predictive(x).mean
     np.testing.assert_allclose(p, 1 / (1 + np.exp(-margin)))
 
 

@@ -83,7 +83,7 @@ def released(rng):
     return regression_draws(posterior), weighted(parameters, s, z, B)
 
 
-def in_the_box(rng):
+def bounded_regression(rng):
     """As :func:`corrected` for rows scaled to [-1, 1], without inputs: the sampler's guess at X'X plays no part."""
     z = np.array([0.7 * N + B, 0.25 * N])
     posterior, _ = box.sample(MODEL, z, B, N, 1, 300, SWEEPS // 3, rng)
@@ -119,7 +119,7 @@ CASES = {
     "regression, corrected": (corrected(N, B, 4000), 0.15),
     "regression, corrected, far more noise": (corrected(5000, 2800.0, 2000), 0.2),
     "regression, authors' code": (released, 0.35),
-    "regression in the box": (in_the_box, 0.2),
+    "bounded regression": (bounded_regression, 0.2),
     "gamma_exponential": (family("gamma_exponential"), 0.22),
     "beta_bernoulli": (family("beta_bernoulli"), 0.15),
     "dirichlet_categorical": (family("dirichlet_categorical"), 0.22),

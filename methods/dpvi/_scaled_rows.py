@@ -1,9 +1,8 @@
 """DPVI and the posteriors made from its trace, on inputs scaled to [-1, 1] (``models.bounded``).
 
-"The box" in the names of this file is the set of such scaled rows. The numerics are those of
-``methods.dpvi._noise_aware``. This file computes the settings that they need from public numbers: rows n, inputs d, the
-prior, and the noise multiplier sigma that the budget leaves to the steps. The constants were tried on synthetic scaled
-rows (n 1,400 to 44,000, d 4 to 100), and on no data set of the suite.
+The numerics are those of ``methods.dpvi._noise_aware``. This file computes the settings that they need from public
+numbers: rows n, inputs d, the prior, and the noise multiplier sigma that the budget leaves to the steps. The constants
+were tried on synthetic scaled rows (n 1,400 to 44,000, d 4 to 100), and on no data set of the suite.
 
 Notation: kappa sampling rate, T steps, K draws of theta per step, D coordinates of theta, C clip, s = :attr:`Guess.sd`.
 The variational parameters mu and rho give theta = mu + softplus(rho) e. The noise variance of the linear model is v.
@@ -83,12 +82,12 @@ class StepSettings:
     burn_in: float = 0.5  # part of the steps that the kept trace leaves out
 
     def __post_init__(self) -> None:
-        whole("box", self, "steps")
-        within("box", self, "(0, 1]", "sampling_rate", optional=True)
-        within("box", self, "[0, 0.9]", "burn_in")
+        whole("dpvi", self, "steps")
+        within("dpvi", self, "(0, 1]", "sampling_rate", optional=True)
+        within("dpvi", self, "[0, 0.9]", "burn_in")
         if self.steps - int(self.burn_in * self.steps) < 2:
-            raise ValueError(f"box: steps = {self.steps} with burn_in = {self.burn_in} keep fewer than 2; make more")
-        positive("box", self, "clip", "location_step")
+            raise ValueError(f"dpvi: steps = {self.steps} with burn_in = {self.burn_in} keep fewer than 2; make more")
+        positive("dpvi", self, "clip", "location_step")
 
     def rate(self, n: int) -> float:
         """kappa for n rows."""
@@ -104,12 +103,12 @@ class TraceSettings(StepSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        whole("box", self, "draws")
-        positive("box", self, "deviation_step")
+        whole("dpvi", self, "draws")
+        positive("dpvi", self, "deviation_step")
 
 
 @dataclass(frozen=True)
-class BoxNoiseAwareSettings(TraceSettings):
+class NoiseAwareTraceSettings(TraceSettings):
     """Settings of DPVI on scaled rows, with the priors of the noise-aware model."""
 
     optimum_sd: float = 1.0  # tau, prior standard deviation of phi* about the mean of the trace (as published)
@@ -120,8 +119,8 @@ class BoxNoiseAwareSettings(TraceSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        positive("box", self, "optimum_sd", "slope_widening")
-        positive("box", self, "noise_sd", optional=True)
+        positive("dpvi", self, "optimum_sd", "slope_widening")
+        positive("dpvi", self, "noise_sd", optional=True)
 
 
 @dataclass(frozen=True)
@@ -282,7 +281,7 @@ def run(task: Task, settings: TraceSettings, budget: Budget, rng: np.random.Gene
 FULL_BATCHES = {"sampling_rate": 1.0}
 
 
-class InBox(Together, InFrame):
+class OnScaledRows(Together, InFrame):
     """A noisy descent on scaled rows, with the budget that the private scaling has left (``InFrame``).
 
     A subclass defines :meth:`descend`.
@@ -311,7 +310,7 @@ class InBox(Together, InFrame):
         """Fit the scaled rows of ``task``. The budget states the noise multiplier."""
 
 
-class BoxReading(InBox):
+class TraceMethod(OnScaledRows):
     """A method that post-processes the trace of a DPVI run on scaled rows.
 
     One run serves all such methods (``workflow.worker``), which use the random numbers of the method ``run_of``. A
@@ -335,7 +334,7 @@ class BoxReading(InBox):
     def read(self, run: Fit, settings: TraceSettings, rng: np.random.Generator) -> Fit:
         """The posterior of this method from a run on scaled rows of any method of ``run_of``; spends no budget."""
         changes = {}
-        if isinstance(settings, BoxNoiseAwareSettings):
+        if isinstance(settings, NoiseAwareTraceSettings):
             told, noise = run.diagnostics, settings.noise_sd
             noise = told["clip"] * math.sqrt(told["batch"]) if noise is None else noise
             changes["priors"] = Priors(settings.optimum_sd, settings.slope_widening, noise)

@@ -1,4 +1,4 @@
-"""DPVI and its readings on rows in the box: formulas, budget, replay, readings of one run, limits in the noise."""
+"""DPVI and its readings on scaled rows: formulas, budget, replay, readings of one run, limits in the noise."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from methods import contract
-from methods.dpvi import _box as box_dpvi
+from methods.dpvi import _scaled_rows as scaled_rows
 from models.bounded import BoundedLinearRegression, BoundedLogisticRegression
 from models.task import PublicKnowledge, Task
 from privacy import audit
@@ -117,22 +117,22 @@ def test_the_guess_of_the_deviations_is_right_for_inputs_spread_evenly():
     task = some_task("bounded_linear_regression", 20_000)
     design = np.column_stack([task.x, np.ones(task.n)])
     model = task.model.inner
-    q = box_dpvi.guess(model, task.n, 3)
+    q = scaled_rows.guess(model, task.n, 3)
     v = float(np.logaddexp(0, q.mean[-1]))
     assert v == pytest.approx(0.02)
     np.testing.assert_allclose(q.sd[:-1], np.sqrt(v / (design**2).sum(axis=0)), rtol=0.05)
     assert q.sd[-1] == pytest.approx(math.sqrt(2 / task.n))
     # norm of a row's gradient in the weights where the residual is one deviation, at the small v
-    _, low = box_dpvi.noise_levels(model.shape, model.scale)
+    _, low = scaled_rows.noise_levels(model.shape, model.scale)
     assert q.gradient == pytest.approx(np.sqrt((design**2).sum(axis=1).mean() / low), rel=0.05)
 
 
 def test_the_low_noise_level_is_a_quantile_of_the_prior():
     draws = 0.02 / np.random.default_rng(0).gamma(2.0, 1.0, 200_000)
-    mean, low = box_dpvi.noise_levels(2.0, 0.02)
+    mean, low = scaled_rows.noise_levels(2.0, 0.02)
     assert mean == pytest.approx(0.02)
     assert np.mean(draws < low) == pytest.approx(0.05, abs=0.0025)  # 5 standard errors
-    assert box_dpvi.noise_levels(1.0, 0.02)[0] == pytest.approx(0.01)  # no mean: the mode
+    assert scaled_rows.noise_levels(1.0, 0.02)[0] == pytest.approx(0.01)  # no mean: the mode
 
 
 @pytest.mark.parametrize("kind", MODELS)
@@ -141,7 +141,7 @@ def test_no_step_exceeds_what_is_stable(kind):
     model, n, d = MODELS[kind].inner, 500, 4
     dimension = model.dimension(d)
     phi = np.full(2 * dimension, 0.3)
-    step = box_dpvi.stable(model, n, d, phi, 0.2, 100)
+    step = scaled_rows.stable(model, n, d, phi, 0.2, 100)
     v = np.logaddexp(0, 0.3)
     curvature = 0.2 * n * (1 + d / 3) * (1 / v if kind == "bounded_linear_regression" else 0.25)
     assert step[0] * curvature == pytest.approx(1.0, rel=0.01)  # the prior adds its part
@@ -149,7 +149,7 @@ def test_no_step_exceeds_what_is_stable(kind):
 
 
 def test_the_clip_widens_with_less_noise_and_stays_in_its_range():
-    found = [box_dpvi.widening(sigma, 8000, 0.1, 4000) for sigma in (1e3, 20.0, 10.0, 1e-3)]
+    found = [scaled_rows.widening(sigma, 8000, 0.1, 4000) for sigma in (1e3, 20.0, 10.0, 1e-3)]
     assert found[0] == 1.0
     assert found[-1] == 4.0
     assert found == sorted(found)
