@@ -248,7 +248,7 @@ def texts(found: list[Finding] | None = None, read: Frames | None = None) -> dic
     read = Frames(findings.read_committed()) if read is None else read
     found = findings.render(tables=read) if found is None else found
     others = [f for paper in judged.load() for f in paper.findings]
-    known = names(scoreboard.rows(), found, others) | dp_sep(read) | {"spent": spent(read)}
+    known = names(scoreboard.rows(), found, others) | dp_sep(read) | {"spent": spent(read), "gained": gained()}
     note = f"<!-- made from reports/templates/{{}} by `{COMMAND}`; edit that file -->\n"
     out = {}
     for name, template in TEXTS.items():
@@ -289,6 +289,25 @@ def spent(tables: Frames) -> pd.DataFrame:
         if CPU_SECONDS in rows:
             out.append([key, "", "yes", len(rows), rows[CPU_SECONDS].astype(float).sum() / 3600])
     return pd.DataFrame(out, columns=["paper", "experiment", "own", "cells", "hours"])
+
+
+def gained(path: Path = ROOT / "benchmarks/reference/full_run.csv") -> dict[str, dict[str, float]]:
+    """Hours of a full run by the earlier code (``was``) and by this one (``hours``), by kind of code.
+
+    The table is that of ``benchmarks.full_run``. ``low`` and ``high`` are the quartiles of the ratios earlier / now.
+    """
+    rows = pd.read_csv(path).dropna(subset=["before", "now"])
+    ratio = rows["before"] / rows["now"]
+    rows["was"] = rows["hours"] * ratio
+    pictures = rows["experiment"] == "bbb_mnist"
+    networks = rows["experiment"].isin(["common_network", "dpsep_uci", "dpsep_corrected_curve"])
+    dp_sep = (rows["method"] == "dp_sep_corrected") & networks
+    kinds = {"pictures": pictures, "dp_sep": dp_sep, "rest": ~pictures & ~dp_sep, "all": rows["hours"] > 0}
+    return {
+        name: rows.loc[kind, ["was", "hours"]].sum().to_dict()
+        | {"n": int(kind.sum()), "low": ratio[kind].quantile(0.25), "high": ratio[kind].quantile(0.75)}
+        for name, kind in kinds.items()
+    }
 
 
 def _fill(path: Path, tables: Frames, known: dict[str, object]) -> str:
