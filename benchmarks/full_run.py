@@ -1,8 +1,8 @@
 """Seconds of fits of a full run by the code of an earlier checkout and by this one, in pairs on one machine.
 
-    python -m benchmarks.full_run BEFORE [benchmarks/reference/full_run.csv] [--share 0.9] [--results results]
+    python -m benchmarks.full_run FOLDER [benchmarks/reference/full_run.csv] [--share 0.9] [--results results]
 
-BEFORE is the folder of the earlier checkout. RESULTS has the data sets, as a run writes them. A group is a method on a
+FOLDER is the earlier checkout. RESULTS has the data sets, as a run writes them. A group is a method on a
 data set in an experiment. Groups are taken by their committed hours, largest first, until ``--share`` of all hours is
 covered. In each group the cell whose seconds are the median is fitted on its first splits, for about a second. The two
 checkouts fit at the same moment, each in a process on its own core, so a busy machine slows both. Without compilation.
