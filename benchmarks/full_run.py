@@ -5,7 +5,8 @@
 FOLDER is the earlier checkout. RESULTS has the data sets, as a run writes them. A group is a method on a
 data set in an experiment. Groups are taken by their committed hours, largest first, until ``--share`` of all hours is
 covered. In each group the cell whose seconds are the median is fitted on its first splits, for about a second. The two
-checkouts fit at the same moment, each in a process on its own core, so a busy machine slows both. Without compilation.
+checkouts fit at the same moment in two processes, so a busy machine slows both. Use two cores or more. The seconds do
+not include compilation.
 
 Committed hours of two dates cannot be compared, because they are of different machines. The ratios of this table can.
 
