@@ -56,8 +56,8 @@ class DPBayesByBackpropCorrected(Method):
         recorder = variational.Recorder(s.snapshots, plan.steps / s.epochs)
         weight = s.kl_weight / task.public.n
         for step in range(plan.steps):
-            data = sums.release(q.draw(normals), step).div_(plan.expected)
-            q.descend(q.gradients(data, weight, prior), s.learning_rate, s.rho_rate)
+            total = sums.release(q.draw(normals), step)
+            q.step(total, 1.0 / plan.expected, weight, prior, s.learning_rate, s.rho_rate)
             recorder.after(step + 1, q.mean)
         training.require_finite(self.name, task.name, q.finite)
         posterior = q.posterior(sums.rows, s.predictive_draws, recorder)

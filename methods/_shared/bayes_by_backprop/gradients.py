@@ -71,13 +71,19 @@ def passes(w: torch.Tensor, widths, x: torch.Tensor, labels: torch.Tensor):
     error.scatter_add_(1, labels.clamp(min=0)[:, None], -torch.ones_like(known))
     errors = [error.mul_(known)]
     for block, a in zip(blocks[:0:-1], inputs[:0:-1], strict=True):
-        errors.append(product(errors[-1], block[:-1].T).mul_(a > 0))
+        error = product(errors[-1], block[:-1].T)
+        errors.append(torch.ops.aten.threshold_backward(error, a, 0.0))  # 0 where the rectified a is 0
     return inputs, errors[::-1], log_p
+
+
+def _square(a: torch.Tensor) -> torch.Tensor:
+    """|a_i|^2 of each row, (B,)."""
+    return torch.linalg.vector_norm(a, dim=1).square_()
 
 
 def squared_norms(inputs: list[torch.Tensor], errors: list[torch.Tensor]) -> torch.Tensor:
     """|g_i|^2 over all layers, weights and biases, (B,)."""
-    return sum((e * e).sum(1) * ((a * a).sum(1) + 1.0) for a, e in zip(inputs, errors, strict=True))
+    return sum(_square(e) * (_square(a) + 1.0) for a, e in zip(inputs, errors, strict=True))
 
 
 def weighted_sum(

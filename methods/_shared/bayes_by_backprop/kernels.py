@@ -40,8 +40,11 @@ def sparse_product(a, b, out):
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
-def softplus(rho, s, slope):
-    """s = log(1 + exp(rho)) and its derivative 1 / (1 + exp(-rho)), elementwise; relative error below 1e-15."""
+def draw(mean, rho, xi, s, slope, w):
+    """Write s = log(1 + exp(rho)), its derivative 1 / (1 + exp(-rho)), and w = mean + s xi, elementwise.
+
+    The relative error of s and its derivative is below 1e-15.
+    """
     for i in range(len(rho)):
         x = min(max(rho[i], -_LARGEST), _LARGEST)
         shifted = x * _LOG2_E + _SHIFT
@@ -63,3 +66,17 @@ def softplus(rho, s, slope):
         total = 1.0 + e
         s[i] = log(total) + (e - (total - 1.0)) / total
         slope[i] = e / total
+        w[i] = mean[i] + s[i] * xi[i]
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+def descend(mean, rho, xi, s, slope, data, share, pull, weight, rate, rho_rate):
+    """One step of ``MeanField.step`` for a Gaussian prior, in one pass; in place in ``mean`` and ``rho``.
+
+    ``share`` times ``data`` is the gradient of the data loss, and ``pull`` is ``weight`` / sd^2 of the prior.
+    """
+    for i in range(len(mean)):
+        g = share * data[i]
+        of_s = g * xi[i] + pull * s[i] - weight / s[i]
+        mean[i] -= rate * (g + pull * mean[i])
+        rho[i] -= rho_rate * (of_s * slope[i])

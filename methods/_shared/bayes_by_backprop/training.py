@@ -99,7 +99,7 @@ def warm_up() -> None:
     from privacy.normal import NormalStream
 
     NormalStream(np.random.default_rng(0)).fill(np.empty(2), 1.0)
-    kernels.softplus(np.zeros(2), np.empty(2), np.empty(2))
+    kernels.draw(*np.zeros((6, 2)))
     widths = (2, 2, 2)
     w = torch.zeros(size(widths), dtype=torch.float64)
     gradients.clipped_sum(w, widths, w.new_ones(2, 2), torch.zeros(2, dtype=torch.int64), 1.0)

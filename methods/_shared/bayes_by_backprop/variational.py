@@ -11,8 +11,8 @@ import math
 import numpy as np
 import torch
 
+from methods._shared.bayes_by_backprop import kernels
 from methods._shared.bayes_by_backprop.gradients import device
-from methods._shared.bayes_by_backprop.kernels import softplus
 from methods._shared.bayes_by_backprop.training import Rows
 from models.bnn_classification import (
     ClassifierMeanField,
@@ -29,6 +29,11 @@ from privacy.normal import NormalStream
 _FAST_FROM = 256
 
 
+def in_double_precision_on_a_cpu(v: torch.Tensor) -> bool:
+    """Whether the compiled code of ``kernels`` takes this tensor."""
+    return v.device.type == "cpu" and v.dtype == torch.float64
+
+
 class Normals:
     """Standard normal vectors (D,) in double precision from one generator."""
 
@@ -37,12 +42,13 @@ class Normals:
         self._stream = NormalStream(rng) if count >= _FAST_FROM else None
 
     def draw(self, out: torch.Tensor) -> torch.Tensor:
-        """Fill ``out`` (D,) on any device."""
+        """Fill ``out`` (D,) on any device, in double or single precision."""
+        values = out.numpy() if in_double_precision_on_a_cpu(out) else self._out
         if self._stream is None:
-            self._rng.standard_normal(out=self._out)
+            self._rng.standard_normal(out=values)
         else:
-            self._stream.fill(self._out, 1.0)
-        return out.copy_(torch.from_numpy(self._out))
+            self._stream.fill(values, 1.0)
+        return out if values is not self._out else out.copy_(torch.from_numpy(values))
 
 
 def start(widths, rng: np.random.Generator) -> torch.Tensor:
@@ -99,11 +105,11 @@ class MeanField:
     def draw(self, normals: Normals) -> torch.Tensor:
         """w = mean + s xi with a fresh xi, (D,); valid until the next draw."""
         normals.draw(self.xi)
-        if self.rho.device.type == "cpu" and self.rho.dtype == torch.float64:
-            softplus(self.rho.numpy(), self.s.numpy(), self._slope.numpy())
-        else:
-            torch.nn.functional.softplus(self.rho, out=self.s)
-            torch.sigmoid(self.rho, out=self._slope)
+        if in_double_precision_on_a_cpu(self.rho):
+            kernels.draw(*(v.numpy() for v in (self.mean, self.rho, self.xi, self.s, self._slope, self.w)))
+            return self.w
+        torch.nn.functional.softplus(self.rho, out=self.s)
+        torch.sigmoid(self.rho, out=self._slope)
         return torch.addcmul(self.mean, self.s, self.xi, out=self.w)
 
     def gradients(
@@ -153,6 +159,21 @@ class MeanField:
         torch.mul(self.xi, self.xi, out=rho).sub_(1.0).div_(self.s).mul_(weight)
         rho.addcmul_(g, self.xi).mul_(slope)
         return g.addcdiv_(self.xi, self.s, value=weight), rho
+
+    def step(
+        self, total: torch.Tensor, share: float, weight: float, prior: GaussianPrior | ScaleMixturePrior, rate: float,
+        rho_rate: float,
+    ) -> None:  # fmt: skip
+        """:meth:`descend` along :meth:`gradients`, where the data loss has the gradient ``share`` times ``total`` (D,).
+
+        ``total`` may be overwritten.
+        """
+        if in_double_precision_on_a_cpu(self.rho) and isinstance(prior, GaussianPrior):
+            vectors = (self.mean, self.rho, self.xi, self.s, self._slope, total)
+            pull = weight / prior.sd**2
+            kernels.descend(*(v.numpy() for v in vectors), share, pull, weight, rate, rate * rho_rate)
+        else:
+            self.descend(self.gradients(total.mul_(share), weight, prior), rate, rho_rate)
 
     def descend(self, gradients: tuple[torch.Tensor, torch.Tensor], rate: float, rho_rate: float) -> None:
         """mean -= rate g_mean, rho -= rate rho_rate g_rho."""
