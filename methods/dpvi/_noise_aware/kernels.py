@@ -16,15 +16,22 @@ Batches. Step t has its own random stream (SplitMix64, Steele, Lea & Flood 2014,
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
+from methods._shared import lanes
+from methods._shared.compiled import kernel
+from methods._shared.lanes import WIDTH, load, sigmoid, splat, store
+from methods._shared.lanes import total as sum_of
+
 EXPONENTIAL, BERNOULLI, CATEGORICAL, LINEAR, LOGISTIC = range(5)
 #: fastmath flags that reorder and fuse sums; none of them assumes finite numbers.
 _FAST = {"reassoc", "contract", "nsz", "arcp"}
 _BLOCK = 128
+_kernel = partial(kernel, lanes)
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _M1, _M2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _S30, _S27, _S31, _S11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
@@ -170,7 +177,7 @@ def _factor(square, clip):
     return min(1.0, clip / math.sqrt(square)) if square > 0.0 else 1.0
 
 
-@njit(cache=True, error_model="numpy")
+@_kernel()
 def clipped_sum(rows, prior, n_public, phi, e, scale, clip, rate, key, step):
     """The sum over a Poisson batch of clipped, scaled per-example gradients of the negative lower bound; (2 D,).
 
@@ -335,51 +342,63 @@ def _linear(rows, theta, e, slope, common, scale, clip, batch, out):
         out[d + p] += u
 
 
-@njit(cache=True, error_model="numpy", fastmath=_FAST)
+@_kernel(fastmath=_FAST)
 def _logistic(rows, theta, e, slope, common, scale, clip, batch, out):
-    """The sum for sparse logistic rows, at a cost of K per non-zero entry."""
+    """The sum for sparse logistic rows, at a cost of K per non-zero entry.
+
+    Draws are in lanes. Let s be the scaled part that all rows share, r_k the residual of a row at draw k and j a
+    non-zero input of it. In that input the scaled gradient of the row is s + g, where
+
+        g = scale x mean_k r_k   in mu,   and   g = scale x slope mean_k (e_k r_k)   in rho.
+
+    So its squared norm is |s|^2 + sum_j g (g + 2 s). In mu this needs two numbers per row: the sum of (scale x)^2, and
+    the sum of scale x s, which takes the lane behind the draws. If no rho has a scale, its part is left out.
+    """
     draws, d = theta.shape
-    padded = 4 * ((draws + 3) // 4)
-    by_input, normals = np.zeros((d, padded)), np.zeros((d, padded))
+    padded = WIDTH * (draws // WIDTH + 1)
+    weights, normals, used = np.zeros(d * padded), np.zeros(d * padded), np.zeros(padded)
+    used[:draws] = 1.0
+    shared = common * scale
     for j in range(d):
         for k in range(draws):
-            by_input[j, k] = theta[k, j]
-            normals[j, k] = e[k, j] * slope[j] / draws
-    shared = common * scale
-    base = (shared * shared).sum()
-    residual, total = np.empty(padded), 0.0
-    a, b = np.empty(d), np.empty(d)
+            weights[j * padded + k] = theta[k, j]
+            normals[j * padded + k] = scale[d + j] * slope[j] * e[k, j] / draws
+        weights[j * padded + draws] = scale[j] * shared[j]
+    base, spread = (shared * shared).sum(), scale[d:].max() > 0.0
+    margins, residuals, of_rho, total = np.empty(padded), np.empty(padded), np.empty(d), 0.0
     for i in batch:
         begin, end = rows.start[i], rows.start[i + 1]
-        residual[:] = 0.0
+        y, r = splat(rows.y[i]), splat(0.0)
+        for k in range(0, padded, WIDTH):
+            margin = splat(0.0)
+            for at in range(begin, end):
+                margin = margin + load(weights, rows.index[at] * padded + k) * rows.entry[at]
+            residual = (sigmoid(margin) - y) * load(used, k)
+            store(margins, k, margin)
+            store(residuals, k, residual)
+            r = r + residual
+        mean = sum_of(r) / draws
+        square, square_rho = 0.0, 0.0
         for at in range(begin, end):
-            x, j = rows.entry[at], rows.index[at]
-            for k in range(padded):
-                residual[k] += x * by_input[j, k]
-        mean = 0.0
-        for k in range(draws):
-            residual[k] = _sigmoid(residual[k]) - rows.y[i]
-            mean += residual[k]
-        for k in range(draws, padded):
-            residual[k] = 0.0
-        mean /= draws
-        square = base
-        for at in range(begin, end):
-            x, j = rows.entry[at], rows.index[at]
-            u = 0.0
-            for k in range(padded):
-                u += normals[j, k] * residual[k]
-            a[at - begin] = scale[j] * x * mean
-            b[at - begin] = scale[d + j] * x * u
-            square += a[at - begin] * (a[at - begin] + 2.0 * shared[j])
-            square += b[at - begin] * (b[at - begin] + 2.0 * shared[d + j])
+            x, j = rows.entry[at], np.int64(rows.index[at])
+            square += (scale[j] * x) ** 2
+            if spread:
+                u = splat(0.0)
+                for k in range(0, padded, WIDTH):
+                    u = u + load(normals, j * padded + k) * load(residuals, k)
+                g = x * sum_of(u)
+                of_rho[at - begin] = g
+                square_rho += g * (g + 2.0 * shared[d + j])
+        square = base + mean * (mean * square + 2.0 * margins[draws]) + square_rho
         f = _factor(square, clip) if square == square else 0.0
         if f > 0.0:
             total += f
             for at in range(begin, end):
                 j = rows.index[at]
-                out[j] += f * a[at - begin]
-                out[d + j] += f * b[at - begin]
+                out[j] += f * mean * rows.entry[at]
+                if spread:
+                    out[d + j] += f * of_rho[at - begin]
+    out[:d] *= scale[:d]
     out += total * shared
 
 
@@ -407,7 +426,7 @@ def update(phi, released, scale, rate, kept, length):
         phi[j] -= rate[j] * g
 
 
-@njit(cache=True, error_model="numpy")
+@_kernel()
 def advance(rows, prior, n_public, phi, normals, noise, scale, clip, sampling_rate, key, step, rate, kept, burn_in):
     """Make ``len(noise)`` steps of DPVI from step ``step`` on, which changes phi and kept in place.
 
@@ -444,7 +463,7 @@ def update_aligned(phi, released, normal, entropy, step, rates, moments, adam):
         phi[j] -= rates[j] * g
 
 
-@njit(cache=True, error_model="numpy")
+@_kernel()
 def advance_aligned(
     rows, prior, n_public, phi, normals, noise, scale, clip, sampling_rate, key, step, rates, moments, adam, trace
 ):  # fmt: skip

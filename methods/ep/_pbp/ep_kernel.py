@@ -15,9 +15,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from methods._shared.lanes import WIDTH, both, fabs, largest, load, rint, select, splat, store, total
 from methods.ep._pbp.compiled import kernel
 from methods.ep._pbp.hidden import BIAS, G1, G2, M2, MASK, S1, S2, V2, M, V, backward, blocks, forward, gamma_step
-from methods.ep._pbp.lanes import WIDTH, both, fabs, largest, load, rint, select, splat, store, total
 
 #: storage of the sites of layer 1. Layer 2 and the Gamma are float64 for float64, else float32 and float64.
 STORAGE = ("float64", "float32", "int8")

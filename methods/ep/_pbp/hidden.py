@@ -22,7 +22,7 @@ from numba import njit
 from numpy.polynomial import chebyshev
 from scipy.special import erfcx
 
-from methods.ep._pbp.lanes import WIDTH, exp, fabs, load, select, splat, sqrt, store, total
+from methods._shared.lanes import WIDTH, exp, fabs, load, select, splat, sqrt, store, total
 
 # Mills ratio (1 - Phi(a)) / phi(a) for a >= 0 is p(t) / (a + 5) with t = (a - 5) / (a + 5) in [-1, 1): interpolation
 # in Chebyshev nodes. Relative error below 8e-15: 2e-15 of degree 20, the rest from rounding 21 coefficients below 2.

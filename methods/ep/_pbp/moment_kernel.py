@@ -18,9 +18,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from methods._shared.lanes import both, load, select, splat, store, total
 from methods.ep._pbp.compiled import kernel
 from methods.ep._pbp.hidden import BIAS, G1, G2, MASK, S1, S2, M, V, backward, forward, gamma_step
-from methods.ep._pbp.lanes import both, load, select, splat, store, total
 
 
 @njit(error_model="numpy", forceinline=True)

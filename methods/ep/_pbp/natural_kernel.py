@@ -16,9 +16,9 @@ import math
 import numpy as np
 from numba import njit
 
+from methods._shared.lanes import both, load, load_first, select, splat, store, total
 from methods.ep._pbp.compiled import kernel
 from methods.ep._pbp.hidden import BIAS, G1, G2, M2, MASK, S1, S2, V2, M, V, backward, forward, gamma_step
-from methods.ep._pbp.lanes import both, load, load_first, select, splat, store, total
 
 #: how a site is clipped: not; each of eta1, lam1, eta2, lam2 separately; all numbers, the Gamma's too, as one vector.
 CLIP_NONE, CLIP_BLOCKS, CLIP_JOINT = range(3)

@@ -19,6 +19,7 @@ import math
 import numpy as np
 from numba import njit
 
+from methods._shared.lanes import load, select, splat, store, total
 from methods.ep._pbp.compiled import kernel
 from methods.ep._pbp.hidden import (
     G1,
@@ -36,7 +37,6 @@ from methods.ep._pbp.hidden import (
     unpack1,
     unpack2,
 )
-from methods.ep._pbp.lanes import load, select, splat, store, total
 
 
 def size(inputs: int, hidden: int) -> int:

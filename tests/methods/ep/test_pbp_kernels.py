@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from numba import njit
 from scipy.special import erfcx
 
-from methods.ep._pbp import compiled, ep_kernel, lanes, natural_training, training
+from methods._shared import compiled, lanes
+from methods.ep._pbp import ep_kernel, natural_training, training
 from methods.ep._pbp import hidden as hl
 from methods.ep._pbp.natural_kernel import (
     CHECK_NONE,
