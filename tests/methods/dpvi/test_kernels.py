@@ -54,15 +54,20 @@ def by_rows(task, phi, e, scale, clip, n_public):
     return g * np.minimum(1, clip / norms), norms[:, 0]
 
 
-@pytest.mark.parametrize("name", MODELS)
+#: (model, draws, whether the gradient in rho takes part). DPVIm has one draw and no rho; logistic rows have 8 lanes.
+CASES = [(name, 10, True) for name in MODELS]
+CASES += [("logistic", *shape) for shape in ((1, False), (7, True), (8, True), (8, False), (16, True))]
+
+
+@pytest.mark.parametrize(("name", "draws", "rho"), CASES)
 @pytest.mark.parametrize("clip", [0.05, 1e6])
-def test_clipped_sum_is_that_of_the_models_gradients(name, clip):
+def test_clipped_sum_is_that_of_the_models_gradients(name, draws, rho, clip):
     """Full batch, with about every row clipped and with none; relative error 1e-10 (order of summation)."""
     task = make_task(name)
     d = task.model.dimension(task.x.shape[1])
     rng = np.random.default_rng(3)
     phi = np.concatenate([0.5 * rng.standard_normal(d), rng.uniform(-3, -1, d)])
-    e, scale = rng.standard_normal((10, d)), np.concatenate([np.ones(d), rng.uniform(5, 20, d)])
+    e, scale = rng.standard_normal((draws, d)), np.concatenate([np.ones(d), rng.uniform(5, 20, d) * rho])
     g, norms = by_rows(task, phi, e, scale, clip, 250.0)
     assert (norms > clip).mean() > 0.5 if clip == 0.05 else (norms < clip).all()
     rows = training.prepare_rows(task, task.model.likelihood, 1.0)

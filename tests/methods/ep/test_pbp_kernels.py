@@ -33,28 +33,9 @@ SHAPES = st.tuples(st.integers(1, 5), st.sampled_from([1, 3, 7, 8, 9, 16, 21]), 
 
 
 @njit
-def _apply_exp(x, out):
-    for i in range(0, len(x), 8):
-        lanes.store(out, i, lanes.exp(lanes.load(x, i)))
-
-
-@njit
 def _apply_mills(x, out):
     for i in range(0, len(x), 8):
         lanes.store(out, i, hl.mills(lanes.load(x, i)))
-
-
-@njit
-def _first(x, count, out):
-    lanes.store(out, 0, lanes.load_first(x, 0, count))
-
-
-def test_exponential_of_the_lanes():
-    """4e-16: two units in the last place."""
-    x = np.linspace(-700, 700, 80_000)
-    out = np.empty_like(x)
-    _apply_exp(x, out)
-    np.testing.assert_allclose(out, np.exp(x), rtol=4.5e-16)
 
 
 def test_mills_ratio_of_the_lanes():
@@ -64,13 +45,6 @@ def test_mills_ratio_of_the_lanes():
     out = np.empty_like(a)
     _apply_mills(a, out)
     np.testing.assert_allclose(out, np.sqrt(np.pi / 2) * erfcx(a / np.sqrt(2)), rtol=8e-15)
-
-
-@pytest.mark.parametrize("count", range(9))
-def test_a_partial_load_has_zeros_beyond_its_count(count):
-    x, out = np.arange(1.0, 9.0), np.empty(8)
-    _first(x, count, out)
-    np.testing.assert_array_equal(out, np.where(np.arange(8) < count, x, 0.0))
 
 
 @pytest.mark.parametrize("hidden", [1, 7, 8, 13, 16])
