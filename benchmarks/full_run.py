@@ -13,7 +13,6 @@ Committed hours of two dates cannot be compared, because they are of different m
 The table is written after each group, and the same command resumes. Columns:
 
 * experiment, dataset, method, cell, splits
-* hours : committed hours of the group
 * before, now : seconds of the splits by each checkout; empty if it has no such cell
 """
 
@@ -37,7 +36,7 @@ from workflow.experiments import Cell, cells
 from workflow.papers import experiments
 
 KEYS = ["experiment", "dataset", "protocol", "method", "setting"]
-COLUMNS = ["experiment", "dataset", "method", "cell", "splits", "hours", "before", "now"]
+COLUMNS = ["experiment", "dataset", "method", "cell", "splits", "before", "now"]
 #: seconds of fits per group, at least one split and at most MOST
 WANTED, MOST = 1.0, 10
 #: runs in either checkout, so it calls only what both have; prints the seconds of the splits, or null
@@ -106,7 +105,7 @@ def main() -> None:
     parser.add_argument("--results", type=Path, default=ROOT / "results", help="folder of a run with the data sets")
     args = parser.parse_args()
     known = pd.read_csv(args.out, dtype=str, keep_default_na=False).to_dict("records") if args.out.is_file() else []
-    for cell, took, hours in groups(Reference(), args.share):
+    for cell, took, _ in groups(Reference(), args.share):
         if cell.id in {row["cell"] for row in known}:
             continue
         data = args.results / "data" / f"{cell.dataset}.npz"
@@ -114,7 +113,7 @@ def main() -> None:
             sys.exit(f"{data} is missing; make it: ./bench --cores 1 {data}")
         splits = max(1, min(cell.splits, MOST, math.ceil(WANTED / max(took, 1e-3))))
         before, now = ("" if t is None else f"{t:.4g}" for t in pair((args.before, ROOT), cell, splits, data))
-        group = [cell.experiment, cell.dataset, cell.method, cell.id, splits, f"{hours:.4g}", before, now]
+        group = [cell.experiment, cell.dataset, cell.method, cell.id, splits, before, now]
         known.append(dict(zip(COLUMNS, group, strict=True)))
         write_csv(args.out, pd.DataFrame(known, columns=COLUMNS))
         print(*group, flush=True)

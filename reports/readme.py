@@ -12,6 +12,7 @@ import re
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -248,7 +249,11 @@ def texts(found: list[Finding] | None = None, read: Frames | None = None) -> dic
     read = Frames(findings.read_committed()) if read is None else read
     found = findings.render(tables=read) if found is None else found
     others = [f for paper in judged.load() for f in paper.findings]
-    known = names(scoreboard.rows(), found, others) | dp_sep(read) | {"spent": spent(read), "gained": gained()}
+    hours = spent(read)
+    pairs = gained(hours)
+    steady = pairs.loc[pairs["code"] == "other", "ratio"]
+    speed = {"spent": hours, "gained": pairs, "quartiles": (steady.quantile(0.25), steady.quantile(0.75))}
+    known = names(scoreboard.rows(), found, others) | dp_sep(read) | speed
     note = f"<!-- made from reports/templates/{{}} by `{COMMAND}`; edit that file -->\n"
     out = {}
     for name, template in TEXTS.items():
@@ -274,40 +279,46 @@ def dp_sep(tables: Frames) -> dict[str, str]:
 
 
 def spent(tables: Frames) -> pd.DataFrame:
-    """CPU hours of the committed fits: paper, experiment, own (has it own code?), cells and hours with a recorded time.
+    """CPU hours of the committed fits: paper, experiment, dataset, method, own (has it own code?), cells and hours.
 
-    A paper with its own code has a row without experiment, and none if its scores have no CPU seconds.
+    Cells are those with a recorded time. A paper with its own code has one row without experiment, and none if its
+    scores have no CPU seconds.
     """
-    out = []
+    out: list[list[Any]] = []
     for name in reference.experiments():
         rows = tables.rows(f"scores/{name}.csv")
-        fits = rows[rows["seconds"] != ""].drop_duplicates(["cell", "split"]).to_dict("records")
-        took = sum(seconds for seconds, _ in filter(None, map(seconds_of, fits)))
-        out.append([key_of(name), name, "no", len({fit["cell"] for fit in fits}), took / 3600])
+        fits = rows[rows["seconds"] != ""].drop_duplicates(["cell", "split"])
+        for (dataset, method), group in fits.groupby(["dataset", "method"]):
+            took = sum(seconds for seconds, _ in filter(None, map(seconds_of, group.to_dict("records"))))
+            out.append([key_of(name), name, dataset, method, "no", group["cell"].nunique(), took / 3600])
     for key, (paper, _) in programs().items():
         rows = read_scores(paper.reference / "scores")
         if CPU_SECONDS in rows:
-            out.append([key, "", "yes", len(rows), rows[CPU_SECONDS].astype(float).sum() / 3600])
-    return pd.DataFrame(out, columns=["paper", "experiment", "own", "cells", "hours"])
+            out.append([key, "", "", "", "yes", len(rows), rows[CPU_SECONDS].astype(float).sum() / 3600])
+    return pd.DataFrame(out, columns=["paper", "experiment", "dataset", "method", "own", "cells", "hours"])
 
 
-def gained(path: Path = ROOT / "benchmarks/reference/full_run.csv") -> dict[str, dict[str, float]]:
-    """Hours of a full run by the earlier code (``was``) and by this one (``hours``), by kind of code.
+#: methods whose step on sparse rows is ``methods.dpvi._noise_aware.kernels``, and their experiments on sparse rows
+_DPVI = ("dpvi", "dpvi_last_iterate", "dpvi_trace_average", "dpvim", "na_dpvi", "na_dpvi_laplace", "na_dpvi_nuts")
+_SPARSE = ("common_logistic_regression", "nadpvi_adult", "nadpvi_adult_paid")
 
-    The table is that of ``benchmarks.full_run``. ``low`` and ``high`` are the quartiles of the ratios earlier / now.
+
+def gained(hours: pd.DataFrame, path: Path = ROOT / "benchmarks/reference/full_run.csv") -> pd.DataFrame:
+    """The groups of fits that ``benchmarks.full_run`` measured in pairs.
+
+    Columns: those of :func:`spent`; code, the kind of code; ratio, seconds of the earlier code / seconds of this one;
+    before, hours times ratio. ``hours``: :func:`spent`.
     """
-    rows = pd.read_csv(path).dropna(subset=["before", "now"])
-    ratio = rows["before"] / rows["now"]
-    rows["was"] = rows["hours"] * ratio
-    pictures = rows["experiment"] == "bbb_mnist"
+    pairs = pd.read_csv(path).dropna(subset=["before", "now"])
+    rows = hours.merge(pairs.assign(ratio=pairs["before"] / pairs["now"])[["experiment", "dataset", "method", "ratio"]])
+    rows["before"] = rows["hours"] * rows["ratio"]
+    rows["code"] = "other"
+    sparse = rows["experiment"].isin(_SPARSE) & rows["method"].isin(_DPVI)
     networks = rows["experiment"].isin(["common_network", "dpsep_uci", "dpsep_corrected_curve"])
-    dp_sep = (rows["method"] == "dp_sep_corrected") & networks
-    kinds = {"pictures": pictures, "dp_sep": dp_sep, "rest": ~pictures & ~dp_sep, "all": rows["hours"] > 0}
-    return {
-        name: rows.loc[kind, ["was", "hours"]].sum().to_dict()
-        | {"n": int(kind.sum()), "low": ratio[kind].quantile(0.25), "high": ratio[kind].quantile(0.75)}
-        for name, kind in kinds.items()
-    }
+    rows.loc[sparse, "code"] = "dpvi"
+    rows.loc[networks & (rows["method"] == "dp_sep_corrected"), "code"] = "dp_sep_corrected"
+    rows.loc[rows["experiment"] == "bbb_mnist", "code"] = "mnist"
+    return rows
 
 
 def _fill(path: Path, tables: Frames, known: dict[str, object]) -> str:
