@@ -3,6 +3,7 @@
 import re
 from xml.etree import ElementTree
 
+import pandas as pd
 import pytest
 import yaml
 
@@ -169,3 +170,23 @@ def test_write_brings_everything_up_to_date(tmp_path, monkeypatch):
 def test_a_headline_without_its_rows_fails(tmp_path):
     with pytest.raises(FrameError, match=r"no table 'verdicts"):
         readme.texts([], Frames(read_committed(tmp_path)))
+
+
+def test_hours_before_are_the_hours_times_the_ratio_of_a_pair(tmp_path):
+    hours = pd.DataFrame(
+        [
+            ("a", "bbb_mnist", "mnist_digits", "dp_sgd", "no", 2, 1.0),
+            ("b", "nadpvi_adult", "adult_complete", "dpvim", "no", 2, 0.5),
+            ("b", "dpsep_uci", "wine", "dp_sep_corrected", "no", 2, 0.25),
+            ("b", "common_density", "wine", "dp_sep_corrected", "no", 2, 4.0),
+            ("b", "dpsep_uci", "wine", "ridge", "no", 2, 8.0),
+        ],
+        columns=["paper", "experiment", "dataset", "method", "own", "cells", "hours"],
+    )
+    rows = ["bbb_mnist,mnist_digits,dp_sgd,6,3", "nadpvi_adult,adult_complete,dpvim,3,1.5"]
+    rows += ["dpsep_uci,wine,dp_sep_corrected,4,1", "common_density,wine,dp_sep_corrected,1,2"]
+    path = tmp_path / "pairs.csv"
+    path.write_text("\n".join(["experiment,dataset,method,before,now", *rows, "dpsep_uci,wine,ridge,,2"]))
+    found = readme.gained(hours, path).set_index("code")
+    assert found["before"].to_dict() == {"mnist": 2.0, "dpvi": 1.0, "dp_sep_corrected": 1.0, "other": 2.0}
+    assert found["hours"].sum() == 5.75
