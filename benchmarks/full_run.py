@@ -36,7 +36,8 @@ from workflow.experiments import Cell, cells
 from workflow.papers import experiments
 
 KEYS = ["experiment", "dataset", "protocol", "method", "setting"]
-COLUMNS = ["experiment", "dataset", "method", "cell", "splits", "before", "now"]
+GROUP = ["experiment", "dataset", "method"]
+COLUMNS = [*GROUP, "cell", "splits", "before", "now"]
 #: seconds of fits per group, at least one split and at most MOST
 WANTED, MOST = 1.0, 10
 #: runs in either checkout, so it calls only what both have; prints the seconds of the splits, or null
@@ -106,7 +107,7 @@ def main() -> None:
     args = parser.parse_args()
     known = pd.read_csv(args.out, dtype=str, keep_default_na=False).to_dict("records") if args.out.is_file() else []
     for cell, took, _ in groups(Reference(), args.share):
-        if cell.id in {row["cell"] for row in known}:
+        if (cell.experiment, cell.dataset, cell.method) in {tuple(row[k] for k in GROUP) for row in known}:
             continue
         data = args.results / "data" / f"{cell.dataset}.npz"
         if not data.is_file():
