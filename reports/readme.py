@@ -306,8 +306,11 @@ _SPARSE = ("common_logistic_regression", "nadpvi_adult", "nadpvi_adult_paid")
 def gained(hours: pd.DataFrame, path: Path = ROOT / "benchmarks/reference/full_run.csv") -> pd.DataFrame:
     """The groups of fits that ``benchmarks.full_run`` measured in pairs.
 
-    Columns: those of :func:`spent`; code, the kind of code; ratio, seconds of the earlier code / seconds of this one;
-    before, hours times ratio. ``hours``: :func:`spent`.
+    ``hours`` is that of :func:`spent`. Its columns get three more:
+
+    * code : the kind of code
+    * ratio : seconds of the earlier code / seconds of this one
+    * before : hours times ratio
     """
     pairs = pd.read_csv(path).dropna(subset=["before", "now"])
     rows = hours.merge(pairs.assign(ratio=pairs["before"] / pairs["now"])[["experiment", "dataset", "method", "ratio"]])

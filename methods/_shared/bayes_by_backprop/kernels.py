@@ -41,7 +41,9 @@ def sparse_product(a, b, out):
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
 def draw(mean, rho, xi, s, slope, w):
-    """Write s = log(1 + exp(rho)), its derivative 1 / (1 + exp(-rho)), and w = mean + s xi, elementwise.
+    """Write s, its derivative in rho (``slope``) and w = mean + s xi, elementwise, for
+
+        s = log(1 + exp(rho)).
 
     The relative error of s and its derivative is below 1e-15.
     """
