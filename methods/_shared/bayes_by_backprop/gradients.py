@@ -42,9 +42,9 @@ def product(a: torch.Tensor, b: torch.Tensor, out: torch.Tensor | None = None) -
 def product_of_rows(x: torch.Tensor, b: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
     """x b, (n, k), for inputs of the network or their transpose.
 
-    Most pixels are 0. On a CPU in double precision they are skipped.
+    Most pixels are 0. On a CPU they are skipped.
     """
-    if x.device.type != "cpu" or x.dtype != torch.float64:
+    if x.device.type != "cpu":
         return product(x, b, out)
     from methods._shared.bayes_by_backprop.kernels import sparse_product
 

@@ -1,4 +1,4 @@
-"""Compiled parts of a step in double precision on a CPU: products with pixels, standard deviations and their slope.
+"""Compiled parts of a step on a CPU: products with pixels, and in double precision standard deviations and their slope.
 
 A row of a product is summed in one order, independent of the other rows.
 """

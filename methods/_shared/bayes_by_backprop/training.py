@@ -100,9 +100,10 @@ def warm_up() -> None:
 
     NormalStream(np.random.default_rng(0)).fill(np.empty(2), 1.0)
     kernels.draw(*np.zeros((6, 2)))
-    widths = (2, 2, 2)
+    widths, labels = (2, 2, 2), torch.zeros(2, dtype=torch.int64)
     w = torch.zeros(size(widths), dtype=torch.float64)
-    gradients.clipped_sum(w, widths, w.new_ones(2, 2), torch.zeros(2, dtype=torch.int64), 1.0)
+    gradients.clipped_sum(w, widths, w.new_ones(2, 2), labels, 1.0)
+    gradients.mean_gradient(w.float(), widths, torch.ones(2, 2), labels)  # methods without privacy: single precision
 
 
 def poisson_noise_multiplier(method: str, budget: Budget, plan: PoissonPlan) -> float:

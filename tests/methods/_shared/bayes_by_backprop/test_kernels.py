@@ -16,15 +16,16 @@ def pixels(rng, rows, inputs):
     return x
 
 
+@pytest.mark.parametrize(("dtype", "rounding"), [(np.float64, 1e-14), (np.float32, 1e-6)])
 @pytest.mark.parametrize("inputs", [1, 3, 4, 31, 200])
 @pytest.mark.parametrize("rows", [0, 1, 17])
-def test_a_product_with_pixels_is_the_product(rows, inputs):
+def test_a_product_with_pixels_is_the_product(rows, inputs, dtype, rounding):
     rng = np.random.default_rng(1)
     x = pixels(rng, rows, inputs)
     for a, b in ((x, rng.standard_normal((inputs, 7))), (x.T, rng.standard_normal((rows, 7)))):
-        out = np.full((len(a), 7), np.nan)
-        sparse_product(a, b, out)
-        np.testing.assert_allclose(out, a @ b, rtol=0, atol=1e-14 * max(inputs, 1))
+        out = np.full((len(a), 7), np.nan, dtype)
+        sparse_product(a.astype(dtype), b.astype(dtype), out)
+        np.testing.assert_allclose(out, a @ b, rtol=0, atol=rounding * max(inputs, 1))
 
 
 def test_a_row_of_a_product_does_not_depend_on_the_others():
