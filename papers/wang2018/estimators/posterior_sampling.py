@@ -133,8 +133,8 @@ def unbounded_draw() -> Event:
 def draw(moments: Moments, penalty: np.ndarray, power: np.ndarray, z: np.ndarray, reading: str) -> np.ndarray:
     """The samples H^-1 X'y + F z / sqrt(gamma), shape (count, d), for standard normal z (count, d).
 
-    The authors' code has F = R'^-1 with R'R = H. Else F = V diag(eigenvalues of H)^-1/2 with the eigenvectors V of H,
-    so F F' = H^-1.
+    The authors' code has F = R'^-1 with R'R = H. Else F = H^-1/2, the symmetric root, so F F' = H^-1. It is computed by
+    the eigenvectors of H and does not depend on their signs, which differ between machines.
     """
     total = IDENTITY + penalty
     mean = moments.ridge(total)
@@ -147,7 +147,8 @@ def draw(moments: Moments, penalty: np.ndarray, power: np.ndarray, z: np.ndarray
             lower = np.linalg.cholesky(moments.gram + total[:, None, None] * eye)
             turned = np.linalg.solve(lower, z[..., None])[..., 0]
     else:
-        turned = (z / np.sqrt(moments.values + total[:, None])) @ moments.vectors.T
+        v = moments.vectors
+        turned = (z @ v / np.sqrt(moments.values + total[:, None])) @ v.T
     return mean + turned / np.sqrt(power)[:, None]
 
 

@@ -228,6 +228,21 @@ def test_one_penalty_and_one_a_repetition_give_the_same_draws():
         assert together[:2] == pytest.approx(apart[:2], rel=1e-12)
 
 
+@pytest.mark.parametrize("reading", [AUTHORS, PRINTED])
+def test_a_draw_does_not_depend_on_the_choice_of_eigenvectors(reading):
+    """One library gives an eigenvector, another its negative; a rotation of those of equal eigenvalues is as good."""
+    x, y = made_up()
+    x[:, 2:] = 0.0  # X'X has the eigenvalue 0 twice
+    one, other = Moments.of(x, y), Moments.of(x, y)
+    turn = np.diag([1.0, 1.0, -1.0, 1.0])
+    turn[:2, :2] = [[0.6, -0.8], [0.8, 0.6]]
+    assert other.values[:2] == pytest.approx(0.0, abs=1e-12)
+    other.__dict__["_eigen"] = one.values, one.vectors @ turn
+    z = np.random.default_rng(0).standard_normal((3, 4))
+    draws = [sampling.draw(m, np.full(3, 7.0), np.full(3, 0.3), z, reading) for m in (one, other)]
+    assert draws[0] == pytest.approx(draws[1], rel=1e-12)
+
+
 # ----------------------------------------------------------------------------------------------------- noise and budget
 
 
