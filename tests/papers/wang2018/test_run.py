@@ -1,10 +1,12 @@
 """A small table through the whole road, and its checks."""
 
+import math
 import os
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import norm
 
 from papers.wang2018 import counterexamples, run
 from papers.wang2018.estimators.moments import AUTHORS, PRINTED, Moments
@@ -124,6 +126,16 @@ def test_the_bound_from_counts_is_seldom_too_high():
     assert np.mean(found) > 0  # and it shows something
     assert counterexamples.sure_difference(0, 0, 1_000, 0.0) < 0
     assert counterexamples.sure_difference(1_000, 0, 1_000, 0.0) == pytest.approx(0.99, abs=0.01)
+
+
+def test_a_tail_is_not_taken_for_less_than_a_normal_one_has():
+    """A cut that no draw exceeds gets a probability, and not 0."""
+    w, cuts = np.random.default_rng(0).standard_normal(200_000), np.linspace(-2.0, 6.0, 33)
+    found, true = counterexamples.above(w, cuts), norm.sf(cuts)
+    body = cuts < 2.0
+    assert found[body] == pytest.approx(true[body], abs=5 * 0.5 / math.sqrt(200_000))  # false alarms: below 1e-5
+    assert (found[cuts > 2.75] > true[cuts > 2.75]).all()
+    assert found[-1] == pytest.approx(0, abs=1e-6)
 
 
 def test_the_counterexample_of_adaops_shows_the_program_and_not_the_control(monkeypatch):
