@@ -166,9 +166,8 @@ def test_write_brings_everything_up_to_date(tmp_path, monkeypatch):
     assert (tmp_path / "README.md").read_text(encoding="utf-8") == "x\n"
 
 
-@pytest.mark.nightly
 def test_a_headline_without_its_rows_fails(tmp_path):
-    with pytest.raises(FrameError, match=r"no table 'verdicts"):
+    with pytest.raises(FrameError, match="no table '"):
         readme.texts([], Frames(read_committed(tmp_path)))
 
 
