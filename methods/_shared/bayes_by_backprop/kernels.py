@@ -41,9 +41,7 @@ def sparse_product(a, b, out):
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
 def draw(mean, rho, xi, s, slope, w):
-    """Write s, its derivative in rho (``slope``) and w = mean + s xi, elementwise, for
-
-        s = log(1 + exp(rho)).
+    """Write the softplus ``s`` of rho, its derivative in rho (``slope``) and w = mean + s xi, elementwise.
 
     The relative error of s and its derivative is below 1e-15.
     """

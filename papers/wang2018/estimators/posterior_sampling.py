@@ -134,7 +134,7 @@ def draw(moments: Moments, penalty: np.ndarray, power: np.ndarray, z: np.ndarray
     """The samples H^-1 X'y + F z / sqrt(gamma), shape (count, d), for standard normal z (count, d).
 
     The authors' code has F = R'^-1 with R'R = H. Else F = H^-1/2, the symmetric root, so F F' = H^-1. It is computed by
-    the eigenvectors of H and does not depend on their signs, which differ between machines.
+    the eigenvectors of H and does not depend on their signs, which the library chooses.
     """
     total = IDENTITY + penalty
     mean = moments.ridge(total)
@@ -258,8 +258,6 @@ def true_cap(n: int, ridge):
 
 def chosen_penalty(d: int, epsilon: float, tail: float, least: np.ndarray) -> np.ndarray:
     """lambda of AdaOPS (count,), from l and public numbers.
-
-    The objective has its minimum at one h, unless the lower limit is higher.
 
     The objective has its minimum at one h, unless the lower limit is higher.
     """
