@@ -212,9 +212,12 @@ class Budget:
         """Charge ``steps`` Gaussian releases and return the mechanism.
 
         ``releases`` is the number of calls that the mechanism allows, if it differs from ``steps``. A scheme by epochs
-        makes many releases per epoch, but one row directly influences only one of them. Raises ValueError for a
-        sensitivity or noise multiplier that is not a finite number above 0, BudgetExceeded in mode ``enforce``.
+        makes many releases per epoch, but one row directly influences only one of them. The sampling rate of a secret
+        permutation follows from them. Raises ValueError for a sensitivity or noise multiplier that is not a finite
+        number above 0, BudgetExceeded in mode ``enforce``.
         """
+        if sampling is Sampling.SHUFFLED_EPOCHS and releases:
+            sampling_rate = steps / releases
         if not (math.isfinite(sensitivity) and sensitivity > 0):
             raise ValueError(f"{what}: sensitivity {sensitivity} must be a finite number above 0")
         if not (math.isfinite(noise_multiplier) and noise_multiplier > 0):

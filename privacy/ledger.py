@@ -24,8 +24,8 @@ class Sampling(StrEnum):
     FULL_BATCH = "full_batch"  # every row in every step
     POISSON = "poisson"  # each row independently with probability sampling_rate, drawn again in every step
     WITHOUT_REPLACEMENT = "without_replacement"  # a new uniform batch of fixed size in every step
-    SHUFFLED_EPOCHS = "shuffled_epochs"  # a new permutation per epoch: each row once per epoch; `steps` = epochs
-    FIXED_PARTITION = "fixed_partition"  # the same batches in the same order in every epoch; `steps` = epochs
+    SHUFFLED_EPOCHS = "shuffled_epochs"  # a new secret permutation per epoch: each row once per epoch; `steps` = epochs
+    FIXED_PARTITION = "fixed_partition"  # the same public batches in the same order in every epoch; `steps` = epochs
 
 
 #: schemes in which each row enters exactly one release per epoch.
@@ -53,8 +53,9 @@ class Event:
         score. Its units are those of the released quantity, or of the score.
     noise_scale : standard deviation (Gaussian) or scale b (Laplace) of the noise that is really added. For the
         exponential mechanism, the number by which scores are divided. Same units as the sensitivity.
-    sampling_rate : probability that one release reads a given row. It is 1 for FULL_BATCH, and for SHUFFLED_EPOCHS and
-        FIXED_PARTITION, where a row is read in one step per epoch.
+    sampling_rate : probability that one release reads a given row, to someone who does not know the order. It is 1 for
+        FULL_BATCH and FIXED_PARTITION, whose batches are public, and 1 over the releases of an epoch for
+        SHUFFLED_EPOCHS.
     steps : number of releases that one row can influence directly (epochs for the two epoch schemes).
     proof : the function whose docstring proves the sensitivity, with its module.
     generator : the random number generator of the noise.

@@ -22,6 +22,10 @@ Rules for sampling and relations (each conversion adds a sentence to ``Cost.note
 
 - Without amplification (full batch, shuffled epochs, fixed partition) the bound depends only on noise_scale /
   sensitivity and on the steps. This holds for any relation, because the sensitivity is stated under that relation.
+- A secret permutation (shuffled epochs) is charged as if its order were public. That is an upper bound, and how far it
+  is from epsilon is not known: the bound by clones (Feldman, McMillan & Talwar 2021) needs a local epsilon that single
+  noisy rows exceed, and bounds for independent slots ("random allocation") are not proved for a permutation, because
+  a swap of two rows moves both. :mod:`privacy.accountants.lower` has what a pair shows.
 - Poisson sampling amplifies under ADD_REMOVE. Under REPLACE_ONE the declared sensitivity bounds the distance between
   two contributions but not their size, so no amplification is counted.
 - Sampling without replacement amplifies under REPLACE_ONE. Under ADD_REMOVE a removal changes one row inside a batch of
@@ -35,11 +39,13 @@ Rules for sampling and relations (each conversion adds a sentence to ``Cost.note
 from privacy.accountants.epsilon import BOUNDS, NAMES, Cost, epsilon_of, epsilons
 from privacy.accountants.exact import gdp_delta, gdp_epsilon, gdp_mu
 from privacy.accountants.loss_distributions import prv_interval
+from privacy.accountants.lower import Lower, lower_bound
 from privacy.accountants.published import vinaroz_dpvi_epsilon, vinaroz_sigma
 from privacy.accountants.renyi import check_order, renyi_curve, renyi_divergence
 from privacy.accountants.terms import NotApplicable
 
 __all__ = [
-    "BOUNDS", "NAMES", "Cost", "NotApplicable", "check_order", "epsilon_of", "epsilons", "gdp_delta", "gdp_epsilon",
-    "gdp_mu", "prv_interval", "renyi_curve", "renyi_divergence", "vinaroz_dpvi_epsilon", "vinaroz_sigma",
+    "BOUNDS", "NAMES", "Cost", "Lower", "NotApplicable", "check_order", "epsilon_of", "epsilons", "gdp_delta",
+    "gdp_epsilon", "gdp_mu", "lower_bound", "prv_interval", "renyi_curve", "renyi_divergence", "vinaroz_dpvi_epsilon",
+    "vinaroz_sigma",
 ]  # fmt: skip

@@ -79,6 +79,8 @@ def terms_of(keys: tuple) -> tuple[Relation, tuple[str, ...], list[Term]]:
                     scheme, multiplier = "poisson_replace", scale
                 else:
                     scheme = "poisson"
+            elif sampling is Sampling.SHUFFLED_EPOCHS and rate < 1:
+                notes["secret permutation: charged as a public order, which is an upper bound"] = None
             elif sampling is Sampling.WITHOUT_REPLACEMENT and rate < 1:
                 if relation is Relation.ADD_REMOVE:
                     notes["sampling without replacement under add_remove: no amplification, distance doubled"] = None
