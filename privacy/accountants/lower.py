@@ -191,8 +191,7 @@ def _upper_events(top: _Terms, bottom: _Terms, delta: float) -> float:
     for terms, t, spread in ((top, 0.0, variance), (bottom, tilt, tilted_variance)):
         product = np.ones(size // 2 + 1, dtype=complex)
         for p, m in terms:
-            weights = p * np.exp(t * (k - len(k)))
-            product = product * np.fft.rfft(weights / weights.sum(), size) ** m
+            product = product * np.fft.rfft(_tilted(p, t)[0], size) ** m
         sums.append(np.roll(np.fft.irfft(product, size), -(start % size)).clip(0.0))
         rounded = _ROUNDING * sum(m for _, m in terms) * math.sqrt(2) * float(np.linalg.norm(product))
         errors.append(rounded + _outside(terms, t, mean, half, math.sqrt(spread)))
@@ -221,10 +220,18 @@ def _moments(terms: _Terms, tilt: float) -> tuple[float, float, float]:
     k = np.arange(len(terms[0][0]))
     mean = variance = log_mass = 0.0
     for p, m in terms:
-        weights = p * np.exp(tilt * (k - len(k)))
-        mass = float(weights.sum())
-        first = float(weights @ k) / mass
+        weights, mass = _tilted(p, tilt)
+        first = float(weights @ k)
         mean += m * first
-        variance += m * (float(weights @ k**2) / mass - first**2)
-        log_mass += m * (math.log(mass) + tilt * len(k))
+        variance += m * max(float(weights @ k**2) - first**2, 0.0)
+        log_mass += m * mass
     return mean, variance, log_mass
+
+
+def _tilted(p: np.ndarray, tilt: float) -> tuple[np.ndarray, float]:
+    """The distribution proportional to p(k) e^{tilt k}, and the log of its mass before it is normalised."""
+    exponents = tilt * np.arange(len(p))
+    highest = float(exponents.max())
+    weights = p * np.exp(exponents - highest)
+    mass = float(weights.sum())
+    return weights / mass, highest + math.log(mass)
