@@ -18,6 +18,8 @@ PAPER = Paper(
         Extra(
             ("dpem_choices.csv",), f"{HERE}.choices:tables", experiment="dpem_life_science", datasets=("life_science",)
         ),
+        # what the final parameters show of the largest norm of a private row
+        Extra(("dpem_atoms.csv",), f"{HERE}.atoms:tables", experiment="dpem_life_science"),
         # EM without noise, step by step, and the step at which the authors' tolerance stops it
         Extra(("em_steps.csv",), f"{HERE}.em_steps:tables", experiment="dpem_life_science", datasets=("life_science",)),
     ),

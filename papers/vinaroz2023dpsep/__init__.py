@@ -25,5 +25,7 @@ PAPER = Paper(
             ("kl_bound.csv", "kl_bound_slopes.csv", "kl_bound_steps.csv", "kl_bound_claims.csv"),
             f"{HERE}.kl_claims:tables",
         ),
+        # lower bounds on what the final parameters show
+        Extra(("final_state.csv",), f"{HERE}.final_state:tables", experiment="dpsep_mixture"),
     ),
 )

@@ -42,6 +42,32 @@ def clopper_pearson(k, n: int, confidence: float) -> tuple[np.ndarray, np.ndarra
     return low, high
 
 
+def event_bound(counts: tuple[int, int], runs: tuple[int, int], delta: float, confidence: float) -> float:
+    """A lower bound on epsilon from one event that was fixed beforehand: its counts in the runs on D and on D'.
+
+    epsilon >= log((p - delta) / q), at least 0. p is the lower limit on the data set on which the event is more
+    frequent, and q the upper limit on the other, each at (1 + confidence) / 2.
+    """
+    (k, n), (other, m) = sorted(zip(counts, runs, strict=True), key=lambda pair: -pair[0] / pair[1])
+    side = (1 + confidence) / 2
+    low, high = clopper_pearson(k, n, side)[0], clopper_pearson(other, m, side)[1]
+    return max(float(_dp_bound(np.atleast_1d(low), np.atleast_1d(high), delta)[0]), 0.0)
+
+
+def event_counts(method, tasks, settings, spec: BudgetSpec, event, fits: int, seed: int) -> tuple[int, int]:
+    """How often an event of the released posterior happens in ``fits`` fits on D and on D'.
+
+    ``tasks`` are D and D', and ``event`` maps a posterior to whether it happens. Floating-point warnings are off.
+    """
+    seeds = np.random.SeedSequence(seed).generate_state(2 * fits, np.uint64).reshape(2, fits)
+    with np.errstate(all="ignore"):
+        found = [
+            sum(bool(event(run(method, task, settings, spec, int(s)).posterior)) for s in of)
+            for task, of in zip(tasks, seeds, strict=True)
+        ]
+    return found[0], found[1]
+
+
 def epsilon_lower_bound(
     scores_d: Sequence[float], scores_dprime: Sequence[float], delta: float, confidence: float = 0.95
 ) -> LowerBound:
