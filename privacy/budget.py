@@ -13,8 +13,8 @@ scheme, and passes each release through it::
 All ``steps`` of the event are charged when the mechanism is made, so a fit cannot find out half-way that it has
 overspent. The mechanism refuses more releases than were announced.
 
-A method may leave clipping to the budget: :meth:`Budget.clipped_sum` takes one vector per row. Only then does the ledger
-state the contribution of one row, which amplifies Poisson batches under REPLACE_ONE.
+A method may leave clipping to the budget: :meth:`Budget.clipped_sum` takes one vector per row. Only then does the
+ledger state the contribution of one row, which amplifies Poisson batches under REPLACE_ONE.
 
 A budget limits the (epsilon, delta) of the whole ledger, its Renyi divergence at one order, or both.
 """

@@ -34,7 +34,7 @@ Rules for sampling and relations (each conversion adds a sentence to ``Cost.note
   then infinite, with the reason.
 
 :mod:`privacy.accountants.terms` proves the rules for Poisson sampling under REPLACE_ONE and for sampling without
-replacement under ADD_REMOVE. No library of these accountants covers the second, and only one covers the first.
+replacement under ADD_REMOVE. dp-accounting is the only accountant here that covers the first.
 """
 
 from privacy.accountants.epsilon import BOUNDS, NAMES, Cost, epsilon_of, epsilons

@@ -31,7 +31,7 @@ The first step holds because all three brackets change sign at the same Z. The s
 H_a(P*, Q*) / q. For a < 1, H_a(P, Q) = 1 - a + a H_(1/a)(Q, P). The bound just proved also holds for (Q, P), and
 H_(1/a)(Q*, P*) = H_(1/a)(P*, Q*) by symmetry.
 
-**Batches of a fixed size without replacement under ADD_REMOVE** (``poisson``)
+**Batches of a fixed size without replacement under ADD_REMOVE** (``poisson``; Zhu, Dong & Wang 2022, theorem 11)
 
 Batches have m rows on both tables, the larger table has n > m rows, and q = m / n. If one row of a batch is exchanged
 for another, f moves by at most D, which is at most twice the sensitivity under ADD_REMOVE. The pair of Poisson sampling
