@@ -1,7 +1,7 @@
 """The pairs of distributions that stand for sampled releases, against every neighbour of small tables.
 
-All divergences are sums over a grid of width h. Where P - a R changes sign, a sum errs by h^2 / 8 of the slope there. The
-slopes are below 10 on a line. In the plane, the allowance is that of pairs whose value on a line is known.
+All divergences are sums over a grid of width h. Where P - a R changes sign, a sum errs by h^2 / 8 of the slope there.
+The slopes are below 10 on a line. In the plane, the allowance is that of pairs whose value on a line is known.
 """
 
 from __future__ import annotations
