@@ -42,9 +42,9 @@ at distance D dominates a removal, and its reverse dominates an addition:
 Proof. Draw m - 1 rows T and then one more row y, all from the smaller table. T with y is a batch of the smaller table.
 Let x be the extra row of the larger table. With probability 1 - q a batch of that table lacks x, and then it has the
 same distribution as T with y. With probability q it is T with x. Given T and y, the release on the smaller table is
-N(f(T, y), s^2 I). On the larger table it is a mixture of that and N(f(T, x), s^2 I), with weights 1 - q and q. The means
-are at most D apart. If they are closer, scaling the pair for D and adding noise gives theirs, which cannot raise H_a. The
-bound is attained if x contributes D / 2 and all other rows -D / 2.
+N(f(T, y), s^2 I). On the larger table it is a mixture of that and N(f(T, x), s^2 I), with weights 1 - q and q. The two
+means are at most D apart. If they are closer, scaling the pair for D and adding noise gives theirs, which cannot raise
+H_a. For sums, the bound is attained if x contributes D / 2 and every other row -D / 2.
 """
 
 from __future__ import annotations
