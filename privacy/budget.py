@@ -13,6 +13,9 @@ scheme, and passes each release through it::
 All ``steps`` of the event are charged when the mechanism is made, so a fit cannot find out half-way that it has
 overspent. The mechanism refuses more releases than were announced.
 
+A method may leave clipping to the budget: :meth:`Budget.clipped_sum` takes one vector per row. Only then does the
+ledger state the contribution of one row, which amplifies Poisson batches under REPLACE_ONE.
+
 A budget limits the (epsilon, delta) of the whole ledger, its Renyi divergence at one order, or both.
 """
 
@@ -160,10 +163,19 @@ class Budget:
         """Write the event to the ledger.
 
         In mode ``enforce``, raises :class:`BudgetExceeded` if the ledger would then exceed a limit of the budget: the
-        Renyi divergence at its order, or (epsilon, delta).
+        Renyi divergence at its order, or (epsilon, delta). Raises ValueError for an event that states a contribution,
+        because only :meth:`clipped_sum` bounds one.
         """
+        if event.contribution is not None:
+            raise ValueError(
+                f"'{event.what}' states that a row contributes at most {event.contribution:g}, but nothing here clips "
+                "it to that; release the sum through budget.clipped_sum, or state no contribution"
+            )
+        self._charge(event)
+
+    def _charge(self, event: Event) -> None:
         if self._whole is not None:
-            self._whole.spend(event)
+            self._whole._charge(event)
             return
         if self.spec.mode is Mode.ENFORCE:
             self._refuse_overspending(event)
@@ -237,6 +249,31 @@ class Budget:
             generator=GENERATOR,
         )
         return self._hand_out(GaussianMechanism, event, releases)
+
+    def clipped_sum(
+        self,
+        what: str,
+        *,
+        clip: float,
+        noise_multiplier: float,
+        relation: Relation,
+        sampling_rate: float = 1.0,
+        steps: int = 1,
+    ) -> ClippedSum:
+        """Charge ``steps`` noisy sums of clipped vectors, and return the object that clips, sums and adds the noise.
+
+        The arguments are those of :func:`clipped_sum_event`, which raises ValueError. Raises BudgetExceeded in mode
+        ``enforce``.
+        """
+        event = clipped_sum_event(
+            what,
+            clip=clip,
+            noise_multiplier=noise_multiplier,
+            relation=relation,
+            sampling_rate=sampling_rate,
+            steps=steps,
+        )
+        return ClippedSum(self._hand_out(GaussianMechanism, event, None), float(clip))
 
     def unbounded_gaussian(
         self,
@@ -369,7 +406,7 @@ class Budget:
                 f"'{event.what}': {releases} releases for {event.steps} steps; under {event.sampling} a row may enter "
                 "every release: charge a step for each"
             )
-        self.spend(event)
+        self._charge(event)
         return kind(event, event.steps if releases is None else int(releases), self._rng, self._recorder)
 
 
@@ -427,9 +464,7 @@ class AdditiveMechanism(abc.ABC):
             raise ValueError(f"'{self.event.what}' has its batches already; a step reads one batch")
         self._sampled = True
         sampler = PoissonSampler(n, self.event.sampling_rate, self._rng.spawn(1)[0] if rng is None else rng)
-        if self._recorder is not None:
-            self._recorder.sampled(self.event, sampler)
-        return sampler
+        return sampler if self._recorder is None else self._recorder.sampled(self.event, sampler)
 
     @abc.abstractmethod
     def _draw(self, shape: tuple[int, ...]) -> np.ndarray:
@@ -510,6 +545,90 @@ class GaussianMechanism(AdditiveMechanism):
         else:
             self._rng.standard_normal(out.shape, out.dtype, out)
             out *= out.dtype.type(self.noise_scale)
+
+
+def clipped_sum_event(
+    what: str,
+    *,
+    clip: float,
+    noise_multiplier: float,
+    relation: Relation,
+    sampling_rate: float = 1.0,
+    steps: int = 1,
+) -> Event:
+    """The event that :meth:`Budget.clipped_sum` charges, for :func:`privacy.scaling.remaining_noise_multiplier`.
+
+    Parameters
+    ----------
+    clip : largest norm of one row's vector.
+    noise_multiplier : noise standard deviation over the sensitivity, which is ``clip`` under ADD_REMOVE and twice that
+        under REPLACE_ONE.
+    sampling_rate : rate of the Poisson batches. 1 means full batches.
+    steps : number of releases.
+
+    Raises ValueError for a clip or noise multiplier that is not a finite number above 0.
+    """
+    for name, value in (("clip", clip), ("noise_multiplier", noise_multiplier)):
+        if not (math.isfinite(value) and value > 0):
+            raise ValueError(f"{what}: {name} {value} must be a finite number above 0")
+    sensitivity = float(2 * clip if relation is Relation.REPLACE_ONE else clip)
+    return Event(
+        what=what,
+        mechanism=Mechanism.GAUSSIAN,
+        relation=relation,
+        sensitivity=sensitivity,
+        noise_scale=float(sensitivity * noise_multiplier),
+        sampling=Sampling.POISSON if sampling_rate < 1 else Sampling.FULL_BATCH,
+        sampling_rate=float(sampling_rate),
+        steps=int(steps),
+        proof="privacy.budget.ClippedSum",
+        generator=GENERATOR,
+        contribution=float(clip),
+    )
+
+
+class ClippedSum:
+    """Releases noisy sums of vectors, one per row of a batch, after cutting each vector to norm ``clip``.
+
+    :meth:`Budget.clipped_sum` makes it. It gives no noise by itself, so every release is clipped.
+
+    A row that enters or leaves a batch changes the sum by at most ``clip``, which is the contribution that the event
+    states. L2 sensitivity: ``clip`` under ADD_REMOVE, twice that under REPLACE_ONE. Proof: given earlier releases, each
+    vector depends on one row alone, which the caller has to ensure. Its norm after clipping is at most ``clip``, and a
+    vector whose norm is not finite becomes 0. One row therefore changes one term of the sum. If it is replaced, that
+    term moves from one vector to another, by at most the sum of their norms.
+    """
+
+    def __init__(self, mechanism: GaussianMechanism, clip: float):
+        self._mechanism, self.clip = mechanism, clip
+
+    @property
+    def event(self) -> Event:
+        return self._mechanism.event
+
+    @property
+    def noise_scale(self) -> float:
+        """The standard deviation of the noise in each coordinate of a sum."""
+        return self._mechanism.noise_scale
+
+    def batches(self, n: int, rng: np.random.Generator | None = None) -> PoissonSampler:
+        """The sampler of the batches, as :meth:`AdditiveMechanism.batches`."""
+        return self._mechanism.batches(n, rng)
+
+    def release(self, vectors: np.ndarray) -> np.ndarray:
+        """The noisy sum (size,) of the clipped rows of ``vectors`` (rows of the batch, size); there may be no rows.
+
+        Raises ValueError for another number of dimensions.
+        """
+        vectors = np.asarray(vectors, dtype=np.float64)
+        if vectors.ndim != 2:
+            raise ValueError(f"'{self.event.what}': vectors of shape {vectors.shape}; give (rows of the batch, size)")
+        return self._mechanism.release(self._clipped(vectors).sum(axis=0))
+
+    def _clipped(self, vectors: np.ndarray) -> np.ndarray:
+        with np.errstate(over="ignore", invalid="ignore"):
+            norm = np.linalg.norm(vectors, axis=1, keepdims=True)
+            return np.where(np.isfinite(norm), vectors * (self.clip / np.maximum(norm, self.clip)), 0.0)
 
 
 class PoissonSampler:

@@ -78,7 +78,7 @@ def noise_multiplier(
 
     Raises
     ------
-    ValueError : arguments out of range, or amplification asked for under REPLACE_ONE.
+    ValueError : arguments out of range, or Poisson batches under REPLACE_ONE.
     """
     _check(epsilon, delta)
     _check_steps(steps)
@@ -90,7 +90,10 @@ def noise_multiplier(
     if sampling_rate == 1 and accountant == "pld":
         return gaussian_noise_multiplier(epsilon, delta, steps)
     if sampling_rate < 1 and relation is Relation.REPLACE_ONE:
-        raise ValueError("Poisson sampling gives no amplification under replace_one here; use relation add_remove")
+        raise ValueError(
+            "Poisson batches under replace_one are not calibrated here; use relation add_remove, or give the event of "
+            "privacy.budget.clipped_sum_event to privacy.scaling.remaining_noise_multiplier"
+        )
 
     def cost(multiplier: float, names: tuple[str, ...]) -> float:
         return _epsilon(multiplier, delta, sampling_rate, steps, relation, names)

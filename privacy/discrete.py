@@ -168,11 +168,11 @@ class DiscreteBudget(Budget):
     is released.
     """
 
-    def spend(self, event: Event) -> None:
-        """Write the event as :meth:`Budget.spend` does. Raises :class:`NotDiscrete` if discrete noise excludes it."""
+    def _charge(self, event: Event) -> None:
+        """Write the event to the ledger. Raises :class:`NotDiscrete` if discrete noise excludes it."""
         if why := refusal(event):
             raise NotDiscrete(f"'{event.what}' cannot have discrete noise: {why}; use double precision")
-        super().spend(event)
+        super()._charge(event)
 
     def _hand_out(self, kind, event, releases):
         wider = replace(

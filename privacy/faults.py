@@ -236,6 +236,15 @@ FAULTS: tuple[Fault, ...] = (
 )
 
 
+#: for methods that release clipped sums. No committed method does, so it is not among the faults of every adapter.
+HALF_CONTRIBUTION = Fault(
+    "half the contribution",
+    "half of what one row contributes is stated",
+    "sensitivity",
+    announced=lambda event: replace(event, contribution=event.contribution and event.contribution / 2),
+)
+
+
 class _FaultyBudget(Budget):
     fault: Fault
 
@@ -251,8 +260,8 @@ class _FaultyBudget(Budget):
             kind = type(f"{self.fault.mixin.__name__}{kind.__name__}", (self.fault.mixin, kind), {})
         return super()._hand_out(kind, self.fault.announced(event), event.steps if releases is None else releases)
 
-    def spend(self, event):
-        super().spend(self.fault.charged(event) if self._whole is None else event)
+    def _charge(self, event):
+        super()._charge(self.fault.charged(event) if self._whole is None else event)
 
 
 @dataclass(frozen=True)

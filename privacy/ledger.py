@@ -60,6 +60,11 @@ class Event:
     proof : the function whose docstring proves the sensitivity, with its module.
     generator : the random number generator of the noise.
     renyi_curve : for WRITTEN_BOUND, pairs (order, Renyi divergence) of one release; otherwise empty.
+    contribution : the largest change of ONE release, in the norm and units of the sensitivity, if one row that is in
+        its batch is left out of that batch. None: not stated. Poisson batches under REPLACE_ONE are amplified only if
+        it is stated, and only an object that clips states it (``privacy.budget.ClippedSum``).
+
+    Raises ValueError for a number out of range, and for an epoch scheme under ADD_REMOVE.
     """
 
     what: str
@@ -73,6 +78,7 @@ class Event:
     proof: str = ""
     generator: str = ""
     renyi_curve: tuple[tuple[float, float], ...] = ()
+    contribution: float | None = None
 
     def __post_init__(self) -> None:
         if not (0.0 < self.sampling_rate <= 1.0):
@@ -83,6 +89,11 @@ class Event:
             raise ValueError(f"{self.what}: sensitivity {self.sensitivity} is negative or NaN")
         if not (self.noise_scale >= 0.0):
             raise ValueError(f"{self.what}: noise_scale {self.noise_scale} is negative or NaN")
+        if self.contribution is not None and not all(0 < c < math.inf for c in (self.contribution, self.sensitivity)):
+            raise ValueError(
+                f"{self.what}: contribution {self.contribution} at sensitivity {self.sensitivity}; give two finite "
+                "numbers above 0, or no contribution"
+            )
         if self.relation is Relation.ADD_REMOVE and self.sampling in EPOCHS:
             raise ValueError(
                 f"{self.what}: {self.sampling} under add_remove: without one row the batches of all others are cut "
@@ -95,6 +106,11 @@ class Event:
         if self.mechanism is Mechanism.NO_NOISE:
             return 0.0
         return math.inf if self.sensitivity == 0.0 else self.noise_scale / self.sensitivity
+
+    @property
+    def relative_contribution(self) -> float | None:
+        """The contribution of one row over the sensitivity; None if it is not stated."""
+        return None if self.contribution is None else self.contribution / self.sensitivity
 
 
 @dataclass
@@ -117,7 +133,9 @@ class Ledger:
         return len(self.events)
 
     def to_json(self) -> list[dict]:
-        return [asdict(e) for e in self.events]
+        """One mapping per event. A contribution that is not stated is left out."""
+        rows = [asdict(e) for e in self.events]
+        return [{k: v for k, v in row.items() if k != "contribution" or v is not None} for row in rows]
 
     @classmethod
     def from_json(cls, rows: list[dict]) -> Ledger:

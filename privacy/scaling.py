@@ -79,12 +79,20 @@ def remaining_noise_multiplier(spent: Ledger, planned: Event, epsilon: float, de
     set needs the same one. Raises ValueError if ``spent`` already costs epsilon or more.
     """
     # The text of an event and the units of its release do not change its cost.
-    plain = tuple(
-        replace(e, what=f"event {i}", sensitivity=1.0, noise_scale=e.noise_multiplier, proof="", generator="")
-        for i, e in enumerate(spent)
+    plain = tuple(_unit(e, f"event {i}", e.noise_multiplier) for i, e in enumerate(spent))
+    return _remaining(plain, _unit(planned, "planned", 1.0), float(epsilon), float(delta))
+
+
+def _unit(event: Event, what: str, noise_multiplier: float) -> Event:
+    return replace(
+        event,
+        what=what,
+        sensitivity=1.0,
+        noise_scale=noise_multiplier,
+        proof="",
+        generator="",
+        contribution=event.relative_contribution,
     )
-    unit = replace(planned, what="planned", sensitivity=1.0, noise_scale=1.0, proof="", generator="")
-    return _remaining(plain, unit, float(epsilon), float(delta))
 
 
 @lru_cache(maxsize=256)

@@ -145,14 +145,17 @@ def _rows_of(record: dict[str, Any], cost) -> list[dict[str, Any]]:
 def terms(event: Event) -> dict[str, Any]:
     """The columns that determine the event's epsilon, together with relation, sampling and steps.
 
-    A written bound has no multiplier. Its ``renyi_curve`` is a JSON list [[order, divergence of one release], ...].
+    A written bound has no multiplier. Its ``renyi_curve`` is a JSON list [[order, divergence of one release], ...]. A
+    ``contribution`` is a part of the sensitivity, or empty if it is not stated.
     """
+    stated = event.relative_contribution
     written = event.mechanism is Mechanism.WRITTEN_BOUND
     return {
         "mechanism": str(event.mechanism),
         "noise_multiplier": "" if written else event.noise_multiplier,
         "sampling_rate": event.sampling_rate,
         "renyi_curve": json.dumps(event.renyi_curve) if written else "",
+        "contribution": "" if stated is None else stated,
     }
 
 

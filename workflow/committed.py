@@ -16,6 +16,7 @@ public versions of Python and of the libraries that compute numbers.
 from __future__ import annotations
 
 import gzip
+import math
 import zlib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
@@ -30,10 +31,11 @@ from workflow.environment import LIBRARIES
 from workflow.experiments import Cell, cells, experiment_files, families, jobs
 
 SUFFIX = ".csv.gz"
-#: columns of a ledger. Those after ``reason`` hold what the epsilon of an event follows from.
+#: columns of a ledger. Those after ``reason`` hold what the epsilon of an event follows from. A file in which no event
+#: states a contribution has no such column, and it is read as empty.
 LEDGER_COLUMNS = [
     *("cell", "method", "event", "accountant", "epsilon_claimed", "epsilon", "delta", "relation", "sampling", "steps"),
-    *("reason", "mechanism", "noise_multiplier", "sampling_rate", "renyi_curve"),
+    *("reason", "mechanism", "noise_multiplier", "sampling_rate", "renyi_curve", "contribution"),
 ]
 RUNS = "runs.csv"
 RUN_COLUMNS = ("experiment", "method", "commit", "versions", "date")
@@ -76,12 +78,15 @@ def ledgers(folder: Path = papers.REFERENCE) -> pd.DataFrame:
     """The committed ledgers of all experiments below ``folder``, as text, with the columns ``LEDGER_COLUMNS``."""
     paths = {p.name: p for home in papers.homes(folder) for p in home.glob(f"ledgers/*{SUFFIX}")}
     frames = [pd.read_csv(paths[name], dtype=str, keep_default_na=False) for name in sorted(paths)]
-    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=LEDGER_COLUMNS, dtype=str)
+    frame = pd.concat(frames, ignore_index=True).fillna("") if frames else pd.DataFrame(dtype=str)
+    return frame.reindex(columns=LEDGER_COLUMNS, fill_value="")
 
 
 def write_ledger(folder: Path, experiment: str, rows: pd.DataFrame) -> None:
     """Write the ledger of one experiment. The same rows give the same bytes (with the same zlib)."""
     rows = rows[LEDGER_COLUMNS].sort_values(["cell", "event", "accountant"], kind="stable")
+    if rows["contribution"].isin(["", None, math.nan]).all():
+        rows = rows.drop(columns="contribution")
     path = path_of(folder, experiment, "ledgers")
     write_bytes(path, gzip.compress(csv_text(rows).encode("utf-8"), mtime=0))
 

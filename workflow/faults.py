@@ -20,7 +20,6 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 from typing import TypeVar
@@ -273,11 +272,11 @@ def _events(name: str, given: object, delta: float) -> list[dict]:
         raise BadFit(f"{name}: its ledger is {_kind(given)}; give the ledger of the budget")
     try:
         ledger = Ledger.from_json(given.to_json())
-        rows = [asdict(event) for event in ledger]
+        rows = ledger.to_json()
         for row in rows:
             for key in ("what", "proof", "generator"):
                 row[key] = clean(str(row[key]), TEXT)
-            for key in ("sensitivity", "noise_scale", "sampling_rate"):
+            for key in {"sensitivity", "noise_scale", "sampling_rate", "contribution"} & row.keys():
                 row[key] = float(row[key])
             row["steps"] = int(row["steps"])
             listed = [row["noise_scale"], row["sampling_rate"], *(v for pair in row["renyi_curve"] for v in pair)]

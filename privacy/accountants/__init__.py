@@ -26,14 +26,19 @@ Rules for sampling and relations (each conversion adds a sentence to ``Cost.note
   is from epsilon is not known: the bound by clones (Feldman, McMillan & Talwar 2021) needs a local epsilon that single
   noisy rows exceed, and bounds for independent slots ("random allocation") are not proved for a permutation, because
   a swap of two rows moves both. :mod:`privacy.accountants.lower` has what a pair shows.
-- Poisson sampling amplifies under ADD_REMOVE. Under REPLACE_ONE the declared sensitivity bounds the distance between
-  two contributions but not their size, so no amplification is counted.
-- Sampling without replacement amplifies under REPLACE_ONE. Under ADD_REMOVE a removal changes one row inside a batch of
-  fixed size, so no amplification is counted and the distance is doubled.
+- Poisson sampling amplifies under ADD_REMOVE. Under REPLACE_ONE the sensitivity bounds the distance between two
+  contributions but not their size. If the event states that size too (``Event.contribution``), a Gaussian release is
+  amplified in the PLD accountant. Otherwise no amplification is counted.
+- Sampling without replacement amplifies under REPLACE_ONE. Under ADD_REMOVE a removed row is exchanged for another one
+  in a batch of fixed size. This costs as much as Poisson sampling at twice the distance. The rate of the event is the
+  size of a batch over the rows of the larger table, and both tables must give batches of the same size.
 - A ledger with several relations is converted to REPLACE_ONE. A replacement is a removal and an addition, so the
   distance of events under ADD_REMOVE doubles. Poisson events under ADD_REMOVE keep their amplification in the PLD
-  accountant, because each contribution is bounded by itself. A written bound cannot be converted: epsilon is then
-  infinite, with the reason.
+  accountant, because their sensitivity is the size of a contribution. A written bound cannot be converted: epsilon is
+  then infinite, with the reason.
+
+:mod:`privacy.accountants.terms` proves the rules for Poisson sampling under REPLACE_ONE and for sampling without
+replacement under ADD_REMOVE. dp-accounting is the only accountant here that covers the first.
 """
 
 from privacy.accountants.epsilon import BOUNDS, NAMES, Cost, epsilon_of, epsilons

@@ -60,8 +60,7 @@ def gdp(terms: list[Term], delta: float) -> float:
         if t.mechanism is not Mechanism.GAUSSIAN:
             raise NotApplicable(f"covers Gaussian releases, not {t.mechanism.value}")
         # Sampling ignored: a mixture over batches is dominated by its worst pair of batches (quasi-convexity).
-        multiplier = t.multiplier / 2 if t.scheme == "poisson_replace" else t.multiplier
-        square += t.steps / multiplier**2
+        square += t.steps / t.multiplier**2
     return gdp_epsilon(math.sqrt(square), delta)
 
 
@@ -80,6 +79,6 @@ def pure(terms: list[Term], delta: float) -> float:
     """The sum of pure epsilons, the only accountant at delta = 0."""
     total = 0.0
     for t in terms:
-        one = pure_epsilon(t) * (2 if t.scheme == "poisson_replace" else 1)
+        one = pure_epsilon(t)
         total += t.steps * (math.log1p(t.rate * math.expm1(one)) if t.scheme == "poisson" else one)
     return total

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -34,9 +35,11 @@ def pld(terms: list[Term], delta: float) -> float:
         if t.scheme == "wor":
             raise NotApplicable("no privacy loss distribution for sampling without replacement")
         if t.scheme == "poisson_replace" and t.mechanism is Mechanism.LAPLACE:
-            raise NotApplicable("Poisson-sampled Laplace releases with several relations")
+            raise NotApplicable("Poisson-sampled Laplace releases under replace_one")
+    # The ceiling only sizes the grid. No Renyi accountant covers poisson_replace, so another scheme takes its place.
+    alike = [replace(t, scheme="poisson") if t.scheme == "poisson_replace" else t for t in terms]
     try:
-        ceiling = dp_accounting_rdp(terms, delta)  # to size the grid only
+        ceiling = dp_accounting_rdp(alike, delta)
     except NotApplicable:
         try:
             ceiling = gdp(terms, delta)
@@ -60,8 +63,9 @@ def _finest(t: Term, delta: float) -> float:
     if t.scheme == "plain":
         mu = math.sqrt(t.steps) / t.multiplier
         return max(1e-7, min(1e-3, mu / 200, mu * mu), (2 * width * mu + mu * mu) / _PLD_POINTS)
-    sd = t.rate * math.sqrt(math.expm1(min(1 / t.multiplier**2, 600.0)))
-    reach = width / t.multiplier + 1 / t.multiplier**2  # largest loss of an unsampled release
+    multiplier = t.contribution_multiplier if t.scheme == "poisson_replace" else t.multiplier
+    sd = t.rate * math.sqrt(math.expm1(min(1 / multiplier**2, 600.0)))
+    reach = width / multiplier + 1 / multiplier**2  # largest loss of an unsampled release
     reach = math.log1p(t.rate * math.expm1(reach)) if reach < 500 else reach + math.log(t.rate)
     return max(min(2e-4, sd / 8, t.rate / 8), reach / _PLD_POINTS)
 
@@ -88,6 +92,8 @@ def _pld_on_grid(terms: list[Term], delta: float, grid: float) -> float | None:
             multiplier = t.multiplier
             if t.scheme == "plain":  # Gaussians compose to a Gaussian
                 multiplier, count = t.multiplier / math.sqrt(t.steps), 1
+            elif t.scheme == "poisson_replace":
+                multiplier = t.contribution_multiplier
             one = plds.from_gaussian_mechanism(
                 multiplier,
                 value_discretization_interval=grid,

@@ -101,7 +101,7 @@ def _autodp_mechanism(t: Term):
     if t.scheme == "wor":
         base.neighboring = "replace_one"
         return transformer_zoo.AmplificationBySampling(PoissonSampling=False)(base, t.rate)
-    raise NotApplicable("Poisson sampling with several relations: see dp_accounting_pld")
+    raise NotApplicable("Poisson sampling under replace_one: see dp_accounting_pld")
 
 
 def _autodp_curve(t: Term, orders: np.ndarray) -> np.ndarray:
@@ -135,7 +135,7 @@ def _dp_accounting_event(t: Term):
     if t.scheme == "wor":
         rate = Fraction(t.rate).limit_denominator(10**9)
         return dpa.SampledWithoutReplacementDpEvent(rate.denominator, rate.numerator, base)
-    raise NotApplicable("Poisson sampling with several relations: see dp_accounting_pld")
+    raise NotApplicable("Poisson sampling under replace_one: see dp_accounting_pld")
 
 
 def _dp_accounting_curve(t: Term, orders: np.ndarray) -> np.ndarray:

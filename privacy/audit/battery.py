@@ -13,7 +13,7 @@ from scipy import stats
 from privacy.audit import rare
 from privacy.audit.forged import FORGERIES, QUIET, forged_fault, supports_fault
 from privacy.audit.noise import MOST_FITS, NOISE_ALPHA, SAMPLES, noise_fault, noise_power
-from privacy.audit.pairs import neighbours
+from privacy.audit.pairs import ROWS, neighbours, with_altered_row
 from privacy.audit.paths import noise_matters, same_path
 from privacy.audit.replays import REFUSED, ROUNDING, Replay, StructureDiffers, quiet, replay, run, same_event
 from privacy.audit.sampling import COIN_ALPHA, SEEDS, fits_for, is_poisson, sampling_fault, share_power
@@ -160,7 +160,7 @@ class Audit:
         return f"{failed[0][0]}: {type(failed[0][1]).__name__}: {failed[0][1]}" if failed else ""
 
     def sensitivity(self) -> str:
-        """Check that no release changes by more than its declared sensitivity."""
+        """Check that no release changes by more than its declared sensitivity, or by one row than is stated of it."""
 
         def fault(pair: str, r: Replay) -> str:
             worst = max(r.gaps, key=lambda g: g.ratio, default=None)
@@ -168,7 +168,35 @@ class Audit:
                 return ""
             return f"{pair}: '{worst.what}' moved by {worst.ratio:.4g} times its declared sensitivity"
 
-        return self._first(fault)
+        return self._first(fault) or self._contribution()
+
+    def _contribution(self) -> str:
+        """Compare the contribution of one row with the stated one: replay on equal data, without it in any batch.
+
+        Only Poisson events are compared, because no epsilon depends on the contribution to another one. An event whose
+        releases do not move is a fault too: the batches of its method cannot be changed, so nothing was measured.
+        """
+        method, task, settings, spec, seed = self._fit
+        ledgers = [r.ledger for _, r in self.replays if isinstance(r, Replay)]
+        stated = {e.what: e.contribution for events in ledgers for e in events if e.contribution and is_poisson(e)}
+        if not stated:
+            return ""
+        reached, last = dict.fromkeys(stated, 0.0), task.n - 1
+        for name in ROWS:
+            data = with_altered_row(task, last, name)
+            try:
+                gaps = replay(method, data, data, settings, spec, seed, without=last).gaps
+            except REFUSED as error:
+                return f"{name}, a row left out of its batches: {type(error).__name__}: {error}"
+            for gap in gaps:
+                if gap.what in stated:
+                    reached[gap.what] = max(reached[gap.what], gap.measured / stated[gap.what])
+        for what, part in reached.items():
+            if part > 1 + ROUNDING:
+                return f"'{what}': one row contributes {part:.4g} times what is stated"
+            if part == 0:
+                return f"'{what}' states a contribution, but no release moves if a row is left out of its batches"
+        return ""
 
     def searched(self) -> str:
         """Check the same on pairs that are searched for this adapter."""
@@ -253,7 +281,7 @@ class Audit:
 #: each check, cheap ones first, with the faults that it finds. Checks that need whole fits run only if ``runs`` passes.
 KILLS = {
     "runs": "rows decide whether a fit ends, or which releases it makes",
-    "sensitivity": "a declared sensitivity that an extreme row exceeds",
+    "sensitivity": "a declared sensitivity, or a stated contribution, that an extreme row exceeds",
     "posterior": "the posterior depends on rows beside the releases",
     "diagnostics": "a diagnostic depends on rows beside the releases",
     "events": "a declared number depends on rows",

@@ -64,9 +64,10 @@ class Listener:
         """Keep a mechanism that the budget has made."""
         self.mechanisms.append(mechanism)
 
-    def sampled(self, event: Event, sampler) -> None:
-        """Keep the key of an event's batches."""
+    def sampled(self, event: Event, sampler):
+        """The sampler of an event's batches, whose key is kept."""
         self.keys.append(int(sampler.key))
+        return sampler
 
     def standardised(self) -> np.ndarray:
         """All noise divided by its declared scale, flat. It is standard normal if it is as declared.

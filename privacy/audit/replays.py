@@ -52,6 +52,7 @@ class Recorder:
     noise : pairs (event, (releases, size)) that replace the mechanism's own noise while recording, in their order.
     forge : makes the recorded output from event, value and noise; by default value plus noise.
     largest_block : see :data:`ANY_BLOCK`.
+    without : the number of a row that is left out of all batches, or None.
     """
 
     outputs: list[np.ndarray] | None = None
@@ -61,6 +62,7 @@ class Recorder:
     noise: Sequence[tuple[Event, np.ndarray]] | None = None
     forge: Callable[[Event, np.ndarray, np.ndarray], np.ndarray] | None = None
     largest_block: int = ANY_BLOCK
+    without: int | None = None
     #: a mechanism must release one value at a time, and gives no block of noise
     one_by_one: ClassVar[bool] = True
 
@@ -76,8 +78,9 @@ class Recorder:
     def made(self, mechanism) -> None:
         """Do nothing; called when the budget makes a mechanism."""
 
-    def sampled(self, event: Event, sampler) -> None:
-        """Do nothing; called when the batches of an event are made."""
+    def sampled(self, event: Event, sampler):
+        """The sampler of the batches of an event, without the row that is left out."""
+        return sampler if self.without is None else _Without(sampler, self.without)
 
     def release(self, event: Event, value: np.ndarray, noise: np.ndarray) -> np.ndarray:
         """The noisy output (recording) or the stored one (replaying). Raises :class:`StructureDiffers`."""
@@ -111,6 +114,21 @@ class Recorder:
 
     def _due(self, i: int, event: Event) -> bool:
         return not self.expected or self.expected[i].what == event.what
+
+
+@dataclass(frozen=True)
+class _Without:
+    """A sampler whose batches lack one row."""
+
+    sampler: Any
+    row: int
+
+    def __getattr__(self, name):
+        return getattr(self.sampler, name)
+
+    def draw(self, step: int) -> np.ndarray:
+        rows = self.sampler.draw(step)
+        return rows[rows != self.row]
 
 
 @dataclass(frozen=True)
@@ -192,12 +210,13 @@ def attempt(method, task, settings, spec: BudgetSpec, seed: int, recorder: Any =
         return Outcome(ended=f"{type(error).__name__}: {error}")
 
 
-def replay(method, task, neighbour, settings, spec: BudgetSpec, seed: int) -> Replay:
+def replay(method, task, neighbour, settings, spec: BudgetSpec, seed: int, without: int | None = None) -> Replay:
     """Record on ``task``, replay on ``neighbour`` (with the same ``public``), and compare.
 
-    Raises :class:`StructureDiffers` if the two runs do not make the same releases.
+    In the replay, batches lack the row number ``without``. Raises :class:`StructureDiffers` if the two runs do not make
+    the same releases.
     """
-    first, second, fit, again = both_runs(method, task, neighbour, settings, spec, seed)
+    first, second, fit, again = both_runs(method, task, neighbour, settings, spec, seed, without)
     gaps = []
     for event in fit.ledger:
         norm = NORMS.get(event.mechanism, 2)
@@ -219,14 +238,14 @@ def replay(method, task, neighbour, settings, spec: BudgetSpec, seed: int) -> Re
     )
 
 
-def both_runs(method, task, neighbour, settings, spec: BudgetSpec, seed: int):
+def both_runs(method, task, neighbour, settings, spec: BudgetSpec, seed: int, without: int | None = None):
     """The recorders and then the fits of the run on ``task`` and its replay on ``neighbour``.
 
-    Raises :class:`StructureDiffers` as :func:`replay` does.
+    ``without``, and the error that is raised: as for :func:`replay`.
     """
     first = Recorder()
     fit = run(method, task, settings, spec, seed, first)
-    second = Recorder(first.outputs, first.events)
+    second = Recorder(first.outputs, first.events, without=without)
     again = run(method, neighbour, settings, spec, seed, second)
     if len(second.values) != len(first.values):
         raise StructureDiffers(f"{len(first.values)} releases on the data, {len(second.values)} on the neighbour")

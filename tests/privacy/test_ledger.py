@@ -27,6 +27,8 @@ EVENTS = st.builds(
     steps=st.integers(0, 10**9),
     renyi_curve=st.lists(st.tuples(st.floats(1, 99), st.floats(0, 99)), max_size=3).map(tuple),
 )
+#: with a contribution, which needs a sensitivity above 0
+CLIPPED = st.builds(replace, EVENTS, sensitivity=st.floats(1e-6, 1e6), contribution=st.none() | st.floats(1e-6, 1e6))
 
 
 def test_multiplier():
@@ -44,13 +46,26 @@ def test_equal_events_are_merged_and_others_are_not():
     assert len(ledger) == 2
 
 
-@given(st.lists(EVENTS, max_size=5))
+@given(st.lists(EVENTS | CLIPPED, max_size=5))
 def test_json_round_trip(events):
     ledger = Ledger()
     for event in events:
         ledger.record(event)
     text = json.dumps(ledger.to_json())
     assert Ledger.from_json(json.loads(text)) == ledger
+
+
+def test_a_ledger_without_contributions_has_no_entry_for_them():
+    """Ledgers that are stored without the entry are read, and written in the same way again."""
+    stated = Ledger([BASE, replace(BASE, contribution=1.0)]).to_json()
+    assert ["contribution" in row for row in stated] == [False, True]
+    assert Ledger.from_json(stated[:1]).events == [BASE]
+    assert Ledger.from_json(stated).to_json() == stated
+
+
+def test_a_contribution_is_given_in_units_of_the_sensitivity_too():
+    assert BASE.relative_contribution is None
+    assert replace(BASE, contribution=0.5).relative_contribution == 0.25
 
 
 def test_events_hold_no_epsilon():
@@ -68,6 +83,11 @@ def test_events_hold_no_epsilon():
         ({"sensitivity": math.nan}, "sensitivity"),
         ({"noise_scale": -1.0}, "noise_scale"),
         ({"noise_scale": math.nan}, "noise_scale"),
+        ({"contribution": 0.0}, "contribution"),
+        ({"contribution": -1.0}, "contribution"),
+        ({"contribution": math.inf}, "contribution"),
+        ({"contribution": math.nan}, "contribution"),
+        ({"contribution": 1.0, "sensitivity": math.inf}, "contribution"),
     ],
 )
 def test_bad_events_are_refused_by_name(change, word):

@@ -90,9 +90,37 @@ class Toy:
         return Fit(Point(w), budget.ledger, self.told(rows))
 
 
-def variant(**attributes) -> Toy:
+class ClippedToy(Toy):
+    """The same steps under REPLACE_ONE, with sums that the budget clips."""
+
+    privacy = Relation.REPLACE_ONE
+    own_batches = False  # rows are drawn without the mechanism's sampler
+
+    def fit(self, task, settings, budget, rng):
+        s = settings
+        if budget.noise_multiplier is None:
+            raise ValueError("the budget states no noise multiplier")
+        rows = np.column_stack([task.x, task.y])
+        sums = budget.clipped_sum(
+            "clipped sum",
+            clip=s.clip,
+            noise_multiplier=budget.noise_multiplier,
+            relation=self.privacy,
+            sampling_rate=s.rate,
+            steps=s.steps,
+        )
+        batches = sums.batches(task.n)
+        if self.own_batches:
+            batches = type("Own", (), {"draw": lambda _, step: np.flatnonzero(rng.random(task.n) < s.rate)})()
+        w = rng.standard_normal(rows.shape[1])
+        for t in range(s.steps):
+            w = w + 0.3 * sums.release(rows[batches.draw(t)] - w) / (s.rate * task.public.n)
+        return Fit(Point(w), budget.ledger, {})
+
+
+def variant(_of=Toy, **attributes) -> Toy:
     """A toy that differs in the given attributes."""
-    return type("Variant", (Toy,), attributes)()
+    return type("Variant", (_of,), attributes)()
 
 
 def toy_task(n: int = 12, d: int = 2, seed: int = 0) -> Task:

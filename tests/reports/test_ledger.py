@@ -95,19 +95,21 @@ def test_what_has_no_claim_and_no_event_is_left_out(tmp_path):
 def test_a_restored_cell_keeps_its_committed_rows(tmp_path):
     record(tmp_path, "c", [], reused=[{"cell": "c"}])
     old = ["c", "dp_sep", "site", "one", "1.0", "0.5", "1e-05", "add_remove", "poisson", "7", ""]
-    old = pd.DataFrame([[*old, "gaussian", "2.0", "0.01", ""]], columns=ledger.COLUMNS)
+    old = pd.DataFrame([[*old, "gaussian", "2.0", "0.01", "", ""]], columns=ledger.COLUMNS)
     assert ledger.build(tmp_path, {"c"}, toy, old).to_numpy().tolist() == old.to_numpy().tolist()
 
 
 def test_a_row_has_what_epsilon_follows_from(tmp_path):
     draw = EVENT | {"what": "draw", "mechanism": "written_bound", "sampling": "full_batch", "sampling_rate": 1.0}
-    record(tmp_path, "c", [[EVENT, BARE, draw | {"renyi_curve": [[2.0, 0.5], [3.0, 0.75]]}]])
+    clipped = EVENT | {"what": "clipped", "relation": "replace_one", "sensitivity": 4.0, "contribution": 2.0}
+    record(tmp_path, "c", [[EVENT, BARE, draw | {"renyi_curve": [[2.0, 0.5], [3.0, 0.75]]}, clipped]])
     frame = ledger.build(tmp_path, epsilon_of=toy).drop_duplicates("event").set_index("event")
-    columns = ["mechanism", "noise_multiplier", "sampling_rate", "renyi_curve"]
-    assert frame.loc[["site", "mean", "draw"], columns].to_numpy().tolist() == [
-        ["gaussian", 2.0, 0.01, ""],
-        ["no_noise", 0.0, 0.01, ""],
-        ["written_bound", "", 1.0, "[[2.0, 0.5], [3.0, 0.75]]"],
+    columns = ["mechanism", "noise_multiplier", "sampling_rate", "renyi_curve", "contribution"]
+    assert frame.loc[["site", "mean", "draw", "clipped"], columns].to_numpy().tolist() == [
+        ["gaussian", 2.0, 0.01, "", ""],
+        ["no_noise", 0.0, 0.01, "", ""],
+        ["written_bound", "", 1.0, "[[2.0, 0.5], [3.0, 0.75]]", ""],
+        ["gaussian", 0.5, 0.01, "", 0.5],
     ]
     assert frame.loc[ledger.TOTAL, columns].isna().all()
 
@@ -122,6 +124,17 @@ def test_ledgers_are_one_file_per_experiment_and_the_same_bytes_again(tmp_path):
         assert committed.path_of(tmp_path, name, "ledgers").read_bytes() == before
     assert committed.ledgers(tmp_path)["cell"].tolist() == ["one-a", "one-b", "two-a", "two-b"]
     assert list(committed.ledgers(tmp_path / "none").columns) == ledger.COLUMNS
+
+
+def test_contributions_are_a_column_only_of_files_that_state_one(tmp_path):
+    columns = dict.fromkeys(ledger.COLUMNS, "") | {"event": "e", "accountant": "a"}
+    rows = pd.DataFrame([columns | {"cell": "c"}, columns | {"cell": "d", "contribution": math.nan}])
+    for name, stated in (("without", ""), ("stating", "0.5")):
+        rows.loc[0, "contribution"] = stated
+        committed.write_ledger(tmp_path, name, rows)
+        found = pd.read_csv(committed.path_of(tmp_path, name, "ledgers"), dtype=str)
+        assert ("contribution" in found) == bool(stated)
+    assert committed.ledgers(tmp_path)["contribution"].tolist() == ["0.5", "", "", ""]
 
 
 def test_a_budget_without_delta_is_charged_at_delta_zero(tmp_path):

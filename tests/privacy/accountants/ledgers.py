@@ -8,9 +8,19 @@ DELTA = 1e-5
 BOTH = ("dp_accounting_pld", "dp_accounting_rdp", "autodp_rdp")
 
 
-def event(multiplier, rate=1.0, steps=1, sampling=None, relation=Relation.ADD_REMOVE, mechanism=Mechanism.GAUSSIAN):
+def event(
+    multiplier,
+    rate=1.0,
+    steps=1,
+    sampling=None,
+    relation=Relation.ADD_REMOVE,
+    mechanism=Mechanism.GAUSSIAN,
+    contribution=None,
+):
+    """``contribution``: in units of the sensitivity."""
     sampling = sampling or (Sampling.POISSON if rate < 1 else Sampling.FULL_BATCH)
-    return Event("x", mechanism, relation, 2.0, 2.0 * multiplier, sampling, rate, steps)
+    stated = contribution and 2.0 * contribution
+    return Event("x", mechanism, relation, 2.0, 2.0 * multiplier, sampling, rate, steps, contribution=stated)
 
 
 def ledger(*events) -> Ledger:

@@ -6,6 +6,8 @@ import math
 from dataclasses import replace
 
 import pytest
+from dp_accounting import NeighboringRelation
+from dp_accounting.pld.privacy_loss_distribution import from_gaussian_mechanism
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -134,16 +136,65 @@ def test_written_bound_composes_at_its_orders():
     assert "written bound" in refused.accountant
 
 
-def test_poisson_under_replace_one_counts_no_amplification():
+def test_poisson_under_replace_one_counts_no_amplification_without_a_contribution():
     cost = epsilon_of(ledger(event(5.0, 0.1, 20, relation=Relation.REPLACE_ONE)), DELTA)
     assert cost.epsilon == pytest.approx(gdp_epsilon(math.sqrt(20) / 5, DELTA), rel=1e-12)
     assert any("no amplification" in note for note in cost.notes)
 
 
-def test_without_replacement_under_add_remove_doubles_the_distance():
-    cost = epsilon_of(ledger(wor(5.0, 0.1, 20, Relation.ADD_REMOVE)), DELTA)
-    assert cost.epsilon == pytest.approx(gdp_epsilon(2 * math.sqrt(20) / 5, DELTA), rel=1e-12)
+def by_dp_accounting(multiplier, rate, steps, relation):
+    """Epsilon by its loss distributions on its own grid, and nothing of this suite."""
+    one = from_gaussian_mechanism(multiplier, sampling_prob=rate, neighboring_relation=relation)
+    return one.self_compose(steps).get_epsilon_for_delta(DELTA)
+
+
+@pytest.mark.parametrize(("contribution", "epsilon"), [(0.5, 1.205), (1.0, 2.843), (None, 633.9)])
+def test_poisson_under_replace_one_is_amplified_by_the_contribution(contribution, epsilon):
+    """q = 0.01, multiplier 1, T = 1000, delta = 1e-5; the two grids agree to 1e-3."""
+    cost = epsilon_of(ledger(event(1.0, 0.01, 1000, relation=Relation.REPLACE_ONE, contribution=contribution)), DELTA)
+    assert cost.epsilon == pytest.approx(epsilon, rel=5e-4)
+    assert cost.relation is Relation.REPLACE_ONE
+    if contribution:
+        alone = by_dp_accounting(1 / contribution, 0.01, 1000, NeighboringRelation.REPLACE_ONE)
+        assert cost.accountant == "dp_accounting_pld"
+        assert cost.epsilon == pytest.approx(alone, rel=1e-3)
+        assert not cost.notes
+
+
+def test_a_contribution_changes_no_other_event():
+    """Where no batch is drawn, and under add/remove, where the sensitivity is the contribution."""
+    for one in (
+        event(3.0, 1.0, 5, relation=Relation.REPLACE_ONE),
+        event(3.0, 0.1, 5),
+        wor(3.0, 0.1, 5),
+        event(3.0, 0.1, 5, relation=Relation.REPLACE_ONE, mechanism=Mechanism.LAPLACE),
+    ):
+        assert epsilons(ledger(replace(one, contribution=1.0)), DELTA) == epsilons(ledger(one), DELTA)
+
+
+def test_a_contribution_never_raises_epsilon():
+    for rate in (0.01, 0.9):
+        for contribution in (0.5, 1.0, 10.0):
+            one = event(1.0, rate, 20, relation=Relation.REPLACE_ONE, contribution=contribution)
+            unstated = epsilon_of(ledger(replace(one, contribution=None)), DELTA).epsilon
+            assert epsilon_of(ledger(one), DELTA).epsilon <= unstated
+
+
+@pytest.mark.parametrize("mechanism", [Mechanism.GAUSSIAN, Mechanism.LAPLACE])
+def test_without_replacement_under_add_remove_costs_poisson_batches_at_twice_the_distance(mechanism):
+    removed = event(5.0, 0.1, 20, Sampling.WITHOUT_REPLACEMENT, mechanism=mechanism)
+    cost = epsilon_of(ledger(removed), DELTA, accountants.NAMES)
+    assert cost.all == epsilons(ledger(event(2.5, 0.1, 20, mechanism=mechanism)), DELTA)
+    assert cost.epsilon < epsilon_of(ledger(event(2.5, 1.0, 20, mechanism=mechanism)), DELTA).epsilon / 3
     assert any("doubled" in note for note in cost.notes)
+
+
+def test_without_replacement_is_converted_to_replace_one():
+    removed, full = wor(5.0, 0.1, 20, Relation.ADD_REMOVE), event(10.0, relation=Relation.REPLACE_ONE)
+    cost = epsilon_of(ledger(removed, replace(full, what="y")), DELTA)
+    replaced = epsilon_of(ledger(wor(2.5, 0.1, 20), replace(full, what="y")), DELTA)
+    assert cost.epsilon == pytest.approx(replaced.epsilon, rel=1e-9)
+    assert cost.relation is Relation.REPLACE_ONE
 
 
 def test_several_relations_are_read_under_replace_one():
@@ -151,6 +202,10 @@ def test_several_relations_are_read_under_replace_one():
     cost = epsilon_of(ledger(poisson, full), DELTA)
     assert cost.relation is Relation.REPLACE_ONE
     assert cost.notes
+    # under add/remove the sensitivity is the contribution, so a replacement that states the same costs the same, up to
+    # the rounding of sums in another order
+    replaced = event(0.5, 0.01, 1000, relation=Relation.REPLACE_ONE, contribution=0.5)
+    assert cost.epsilon == pytest.approx(epsilon_of(ledger(replaced, full), DELTA).epsilon, rel=1e-9)
     # a replacement is a removal and an addition: more than one of them, less than group privacy of two
     assert cost.epsilon > epsilon_of(ledger(poisson), DELTA).epsilon
     doubled = epsilon_of(ledger(event(0.5, 0.01, 1000), full_add := replace(full, relation=Relation.ADD_REMOVE)), DELTA)

@@ -9,9 +9,10 @@ import pytest
 from scipy import stats
 
 from privacy import audit, faults
-from privacy.budget import BudgetSpec
-from privacy.ledger import Relation
-from tests.privacy.toys import Toy, toy_task, variant
+from privacy.accountants import epsilon_of
+from privacy.budget import BudgetSpec, ClippedSum
+from privacy.ledger import Ledger, Relation
+from tests.privacy.toys import ClippedToy, Toy, toy_task, variant
 
 SPEC = BudgetSpec(epsilon=1.0, delta=1e-5, noise_multiplier=1.0)
 TASK = toy_task()
@@ -79,6 +80,42 @@ def test_each_broken_budget_is_caught_by_its_check(name, check):
 def test_every_broken_budget_is_tried():
     (mark,) = test_each_broken_budget_is_caught_by_its_check.pytestmark
     assert [name for name, _ in mark.args[1]] == [f.name for f in faults.FAULTS]
+
+
+# ------------------------------------------------------------------------------------------------ contributions
+def test_a_clipped_sum_passes_every_check():
+    assert not any(audit.checks(ClippedToy(), TASK, S, SPEC, 0).values())
+
+
+def test_half_the_contribution_is_caught():
+    """The declared sensitivity is right, so nothing but the contribution is."""
+    found = audit.Audit(ClippedToy(), TASK, S, faults.FaultySpec(SPEC, faults.HALF_CONTRIBUTION), 0)
+    assert found.sensitivity() == "'clipped sum': one row contributes 2 times what is stated"
+    assert found.reached <= 1 + audit.ROUNDING
+    specs = SPEC, faults.FaultySpec(SPEC, faults.HALF_CONTRIBUTION)
+    true, claimed = (epsilon_of(audit.run(ClippedToy(), TASK, S, spec, 0).ledger, 1e-5).epsilon for spec in specs)
+    assert claimed < true
+
+
+def test_a_sum_that_is_not_clipped_is_caught(monkeypatch):
+    monkeypatch.setattr(ClippedSum, "_clipped", lambda self, vectors: vectors)
+    assert audit.Audit(ClippedToy(), TASK, S, SPEC, 0).sensitivity()
+
+
+def test_a_contribution_that_cannot_be_measured_is_not_believed():
+    found = audit.Audit(variant(ClippedToy, own_batches=True), TASK, S, SPEC, 0).sensitivity()
+    assert "no release moves if a row is left out" in found
+
+
+def test_a_ledger_that_states_a_contribution_by_itself_is_caught():
+    class Claims(Toy):
+        privacy, declared = Relation.REPLACE_ONE, 2.0
+
+        def fit(self, task, settings, budget, rng):
+            fit = super().fit(task, settings, budget, rng)
+            return replace(fit, ledger=Ledger([replace(e, contribution=1.0) for e in fit.ledger]))
+
+    assert "the ledger holds no event as that of the release" in audit.Audit(Claims(), TASK, S, SPEC, 0).steps()
 
 
 def test_false_alarms_of_the_sampling_check():
