@@ -29,18 +29,20 @@ def sha256(content: bytes) -> str:
 
 def wheel(folder: Path, content: bytes = CONTENT, mode: int = 0) -> str:
     """Write a wheel with one data file and code that fails when it runs. Returns its sha256."""
+    about = "toy_data-1.0.dist-info/"
+    files = {
+        "toy_data/__init__.py": "raise SystemExit('code of a package ran')\n",
+        about + "METADATA": "Metadata-Version: 2.1\nName: toy-data\nVersion: 1.0\nRequires-Dist: none-such\n",
+        about + "WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        about + "RECORD": "",
+    }
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
-        info = zipfile.ZipInfo(MEMBER)
-        info.external_attr = mode << 16
-        archive.writestr(info, content)
-        archive.writestr("toy_data/__init__.py", "raise SystemExit('code of a package ran')\n")
-        about = "toy_data-1.0.dist-info/"
-        archive.writestr(
-            about + "METADATA", "Metadata-Version: 2.1\nName: toy-data\nVersion: 1.0\nRequires-Dist: none-such\n"
-        )
-        archive.writestr(about + "WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
-        archive.writestr(about + "RECORD", "")
+        data = zipfile.ZipInfo(MEMBER)  # without the time of day
+        data.external_attr = mode << 16
+        archive.writestr(data, content)
+        for name, text in files.items():
+            archive.writestr(zipfile.ZipInfo(name), text)
     folder.mkdir(exist_ok=True)
     (folder / "toy_data-1.0-py3-none-any.whl").write_bytes(buffer.getvalue())
     return sha256(buffer.getvalue())
@@ -58,6 +60,14 @@ def wheels(tmp_path, monkeypatch):
     monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
     monkeypatch.setenv("PIP_CACHE_DIR", str(tmp_path / "cache"))
     return folder
+
+
+def kept(raw: Path, content: bytes = CONTENT, mode: int = 0) -> Source:
+    """A wheel that an earlier call has downloaded, as a source."""
+    (raw / ".packages").mkdir(parents=True)
+    found = wheel(raw, content, mode)
+    (raw / "toy_data-1.0-py3-none-any.whl").rename(raw / ".packages" / f"toy-data.{found[:16]}")
+    return Source("pypi:toy-data==1.0", MEMBER, found)
 
 
 def toy(*sources: Source, name: str = "toy", content: bytes = CONTENT) -> DataSet:
@@ -105,8 +115,8 @@ def test_a_wheel_with_another_checksum_is_refused(wheels, tmp_path):
     assert any("THESE PACKAGES DO NOT MATCH THE HASHES" in line for line in log)
 
 
-def test_a_file_of_the_right_wheel_has_its_own_checksum(wheels, tmp_path):
-    source = Source("pypi:toy-data==1.0", MEMBER, wheel(wheels, b"other"))
+def test_a_file_of_the_right_wheel_has_its_own_checksum(tmp_path):
+    source = kept(tmp_path / "raw", b"other")
     with pytest.raises(DataError, match=f"wrong checksum of member '{MEMBER}': sha256 .*, expected {sha256(CONTENT)}"):
         get(toy(source), tmp_path / "raw")
     with pytest.raises(DataError, match=r"no member 'toy\.csv' \(it has toy_data/toy\.csv, "):
@@ -203,11 +213,9 @@ def test_a_full_disk_is_no_fault_of_the_package(tmp_path, monkeypatch):
         get(toy(Source("npm:toy-data@1.0", "package/x", "0" * 64)), tmp_path / "raw")
 
 
-def test_links_are_not_followed(wheels, tmp_path, monkeypatch):
+def test_links_are_not_followed(tmp_path, monkeypatch):
     (tmp_path / "secret").write_bytes(CONTENT)
-    source = Source(
-        "pypi:toy-data==1.0", MEMBER, wheel(wheels, str(tmp_path / "secret").encode(), stat.S_IFLNK | 0o777)
-    )
+    source = kept(tmp_path / "raw", str(tmp_path / "secret").encode(), stat.S_IFLNK | 0o777)
     with pytest.raises(DataError, match=f"member '{MEMBER}' is not a file"):
         get(toy(source), tmp_path / "raw")
     for kind in (tarfile.SYMTYPE, tarfile.LNKTYPE):
@@ -235,6 +243,14 @@ def test_links_are_not_followed(wheels, tmp_path, monkeypatch):
 def test_an_address_that_is_refused(arguments, words):
     with pytest.raises(ValueError, match=words):
         Source(*arguments)
+
+
+def test_a_damaged_package_is_downloaded_again(wheels, tmp_path):
+    source = kept(tmp_path / "raw")
+    (package,) = (tmp_path / "raw/.packages").iterdir()
+    package.write_bytes(package.read_bytes()[:-1])
+    wheel(wheels)
+    assert get(toy(source), tmp_path / "raw")[0].read_bytes() == CONTENT
 
 
 def test_two_processes_download_once(wheels, tmp_path):
