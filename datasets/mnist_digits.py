@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from datasets.base import DataError, DataSet, RawFile, Source, Table
-from datasets.mnist import COLUMNS, SIDE, read_idx
+from datasets.base import DataError, DataSet, Table
+from datasets.mnist import COLUMNS, SIDE, idx, read_idx
 from datasets.protocols.official import TRAIN
 
 CLASSES = 10
@@ -36,11 +36,6 @@ def parse(train_images: Path, train_labels: Path, test_images: Path, test_labels
     return Table(np.concatenate(x).astype(np.float64), np.concatenate(y).astype(np.float64), COLUMNS)
 
 
-def _raw(name: str, sha256: str, megabytes: float) -> RawFile:
-    places = ("https://ossci-datasets.s3.amazonaws.com/mnist/", "https://storage.googleapis.com/cvdf-datasets/mnist/")
-    return RawFile(name, sha256, tuple(Source(place + name) for place in places), megabytes=megabytes)
-
-
 DATASET = DataSet(
     name="mnist_digits",
     title="MNIST",
@@ -52,10 +47,10 @@ DATASET = DataSet(
     licence="commonly CC BY-SA 3.0",
     doi="",
     raw=(
-        _raw("train-images-idx3-ubyte.gz", "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609", 9.9),
-        _raw("train-labels-idx1-ubyte.gz", "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c", 0.03),
-        _raw("t10k-images-idx3-ubyte.gz", "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6", 1.7),
-        _raw("t10k-labels-idx1-ubyte.gz", "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6", 0.005),
+        idx("train-images-idx3-ubyte.gz", "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609", 9.9),
+        idx("train-labels-idx1-ubyte.gz", "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c", 0.03),
+        idx("t10k-images-idx3-ubyte.gz", "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6", 1.7),
+        idx("t10k-labels-idx1-ubyte.gz", "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6", 0.005),
     ),
     folder="mnist",
     parse=parse,

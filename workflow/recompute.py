@@ -31,6 +31,7 @@ import pandas as pd
 import datasets
 from datasets import store
 from datasets.fetch import main as fetch
+from datasets.fetch import mirrored
 from datasets.files import ROOT, write_json, write_npz
 from dpbayes_bench.tables import own_cell
 from evaluation.arms import ABLATION
@@ -379,7 +380,7 @@ class Tables:
         self.results, self.most_mb, self.quiet = results, most_mb, quiet
         self.raw = results / "raw"
         self._known: dict[str, Path | str] = {}
-        self._offline = False
+        self._unreachable: set[str] = set()  # hosts and packages: one that fails costs no other
 
     def get(self, name: str) -> Path | str:
         """The npz file of a data set, or the reason why it is missing."""
@@ -393,18 +394,18 @@ class Tables:
             if path.is_file() and store.status(path) == "ok":
                 return path
         size = sum(r.megabytes for r in datasets.get(name).raw)
-        if size > self.most_mb and not os.environ.get("DPBAYES_MIRROR") and not (self.raw / name).is_dir():
+        there = mirrored(datasets.get(name), os.environ.get("DPBAYES_MIRROR")) or (self.raw / name).is_dir()
+        if size > self.most_mb and not there:
             return f"{name} is a download of {size:.0f} MB"
         with self.quiet():
             words = [name, "--raw", str(self.raw), "--out", str(own)]
             if self.most_mb < math.inf:  # somebody waits
                 words += ["--retries", "0", "--timeout", "15"]
-            fetch([*words, *(["--offline"] if self._offline else [])])
+            fetch(words, self._unreachable)
         if store.status(own) == "ok":
             return own
         reason = store.load(own).reason
         own.unlink()  # it is tried again by the next call
-        self._offline |= any(w in reason for w in ("no connection", "no answer", "no whole answer"))
         return f"no data: {reason.partition(' Tried:')[0]}"
 
 

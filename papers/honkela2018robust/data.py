@@ -27,7 +27,7 @@ TEST, POOL, PUBLIC = 100, 800, 10
 def load(mirror: str | None, raw: str | Path = "results/raw") -> Table:
     """The simulated table. Raises DataError."""
     known = datasets.get("honkela2018")
-    return build(known, fetch(known, mirror, raw, offline=mirror is not None))[0]
+    return build(known, fetch(known, mirror, raw))[0]
 
 
 def normalised(x: np.ndarray) -> np.ndarray:

@@ -11,14 +11,12 @@ sequence of draws among all runs, as the authors' code does
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from scipy.special import expit
 from scipy.stats import f as fisher
 
-import datasets
 from datasets.base import Table
 from papers.jalko2017dpvi import accounting, data, dpvi, run, sgld, verdicts
 from privacy.accountants import epsilon_of, gdp_mu
@@ -232,18 +230,8 @@ def one_hot(mirror: str | None) -> Table:
     """Rows of adult.data in the suite's own coding: six numbers, and one column per level except one."""
     from datasets import adult
 
-    path = _adult_path(mirror)
-    x, y = adult._rows(path)
+    x, y = adult._rows(data.raw_path("adult_coded", mirror))
     return Table(x[:, x.std(axis=0) > 0], y, ())
-
-
-def _adult_path(mirror: str | None) -> Path:
-    from dataclasses import replace
-
-    from datasets.fetch import fetch
-
-    own = datasets.get("adult")
-    return fetch(replace(own, raw=own.raw[:1]), mirror, offline=mirror is not None)[0]
 
 
 def coding(mirror: str | None) -> pd.DataFrame:

@@ -148,6 +148,9 @@ def load(name: str, mirror: str | None, raw: str | Path = "results/raw", coding:
 
 def table(name: str, mirror: str | None, raw: str | Path = "results/raw", coding: str = CODINGS[0]) -> Table:
     """The coded rows before scaling. Raises DataError."""
-    known = dataset(name, coding)
-    of = replace(datasets.get(OF[name]), raw=known.raw)  # the raw file is stored under the name in ``datasets/``
-    return build(known, fetch(of, mirror, raw, offline=mirror is not None))[0]
+    return build(dataset(name, coding), (raw_path(name, mirror, raw, coding),))[0]
+
+
+def raw_path(name: str, mirror: str | None, raw: str | Path = "results/raw", coding: str = CODINGS[0]) -> Path:
+    """The raw file of a table. It is stored under the name in ``datasets/``. Raises DataError."""
+    return fetch(replace(dataset(name, coding), name=OF[name]), mirror, raw)[0]

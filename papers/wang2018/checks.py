@@ -99,7 +99,7 @@ def targets(mirror: str | None) -> pd.DataFrame:
     rows = []
     for name, (what, transform, drop, target) in SUGGESTED.items():
         known = data.dataset(name)
-        paths = fetch(known, mirror, offline=mirror is not None)
+        paths = fetch(known, mirror)
         raw = np.concatenate([read(p) for p in paths])
         other = Table(np.delete(raw, sorted({target, *drop}), axis=1), transform(raw[:, target]), ())
         for label, table in (("as in the program", data.parse(name, *paths)), (what, other)):

@@ -21,7 +21,7 @@ import pandas as pd
 import datasets
 from datasets.base import DataError, DataSet, RawFile, Source, Table
 from datasets.fetch import build, fetch
-from datasets.wang2018 import RECIPES, parse
+from datasets.wang2018 import FINGERPRINTS, RECIPES, parse, with_addresses
 
 HERE = Path(__file__).parent
 ABSENT = "NOT HERE"
@@ -55,7 +55,9 @@ def dataset(name: str) -> DataSet:
             f"({own['origin'].iloc[0]}); remedy: put the file into the mirror's folder {name} and its sha256 into "
             "papers/wang2018/files.csv"
         )
-    raw = tuple(RawFile(f["file"], f["sha256"], (Source(f["url_not_tried"]),)) for _, f in here.iterrows())
+    raw = tuple(
+        with_addresses(name, RawFile(f["file"], f["sha256"], (Source(f["url_not_tried"]),))) for _, f in here.iterrows()
+    )
     row, d = sizes().loc[name], int(sizes().loc[name]["d"])
     return DataSet(
         name=name,
@@ -70,6 +72,7 @@ def dataset(name: str) -> DataSet:
         raw=datasets.get(name).raw if name in SHARED else raw,
         parse=partial(parse, name),
         n_splits=10,
+        table_sha256=FINGERPRINTS[name],
     )
 
 
@@ -102,7 +105,7 @@ def normalised(name: str, table: Table) -> tuple[np.ndarray, np.ndarray, float]:
 def load(name: str, mirror: str | None, raw: str | Path = "results/raw") -> tuple[np.ndarray, np.ndarray, float]:
     """:func:`normalised` rows of a table whose raw files are in the mirror or can be fetched. Raises DataError."""
     known = dataset(name)
-    table, _ = build(known, fetch(known, mirror, raw, offline=mirror is not None))
+    table, _ = build(known, fetch(known, mirror, raw))
     x, y, largest = normalised(name, table)
     stated = sizes().loc[name]["max_abs_centred_target"]
     if stated and not math.isclose(largest, float(stated), rel_tol=1e-8):  # stated to ten digits

@@ -92,6 +92,7 @@ def _dataset(
         ]
         columns = ["File", "sha256", "Where it comes from", "Fetched by the monthly check"]
         page.part("frame", columns=columns, rows=raw, label="Source files")
+        page.say("A file with other bytes is accepted only if it holds the same values.")
     page.heading("Public ranges")
     if rows := _ranges(d):
         page.say(

@@ -2,6 +2,7 @@
 
 import csv
 import dataclasses
+import gzip
 import hashlib
 import io
 import re
@@ -494,6 +495,110 @@ def test_a_member_that_does_not_end_is_not_unpacked(server, tmp_path, monkeypatc
     with pytest.raises(DataError, match=r"member 'in/toy.csv' has more than 0.002 GB"):
         get(dataset(Source(server.url("/toy.zip"), "in/toy.csv")), tmp_path)
     assert list(tmp_path.glob("*/*")) == []
+
+
+def values() -> str:
+    """The fingerprint of the toy table."""
+    return datasets.table_sha256(np.array([[i, i * i] for i in range(2000)], float), np.arange(0.0, -2000.0, -1.0))
+
+
+def test_other_bytes_with_the_same_values_are_accepted_from_everywhere(server, tmp_path):
+    other = CONTENT.replace(b"\n", b"\r\n")
+    server.files |= {"/other.csv": other, "/other.zip": zipped(content=other)}
+    for k, source in enumerate((Source(server.url("/other.csv")), Source(server.url("/other.zip"), "in/toy.csv"))):
+        with pytest.raises(DataError, match="wrong checksum"):
+            get(dataset(source), tmp_path / f"strict{k}")
+        data = dataclasses.replace(dataset(source), table_sha256=values())
+        (path,) = get(data, tmp_path / str(k))
+        assert path.read_bytes() == other
+        server.files.clear()
+        assert get(data, tmp_path / str(k)) == (path,)  # it is reused
+        server.files |= {"/other.csv": other, "/other.zip": zipped(content=other)}
+    (path,) = get(data, tmp_path / "mirrored", mirror=_mirror(tmp_path / "mirror", other), offline=True)
+    assert path.read_bytes() == other
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        CONTENT.replace(b"\n3,9,-3\n", b"\n3,9.000000000000002,-3\n"),  # one bit of one value
+        CONTENT.replace(b"\n3,9,-3\n4,16,-4\n", b"\n4,16,-4\n3,9,-3\n"),  # another order
+        b"a,b,y\n",
+        b"<html>moved</html>",
+        b"\xff\xfe\x00",
+    ],
+)
+def test_other_values_are_refused(content, server, tmp_path):
+    server.files["/other.csv"] = content
+    data = dataclasses.replace(dataset(Source(server.url("/other.csv"))), table_sha256=values())
+    with pytest.raises(DataError, match=r"wrong checksum of toy\.csv: .*, and its values are not those of the table"):
+        get(data, tmp_path)
+    assert list((tmp_path / "toy").iterdir()) == []
+    with pytest.raises(DataError, match="is there with the wrong checksum"):
+        get(data, tmp_path, mirror=_mirror(tmp_path / "mirror", content))
+
+
+def test_what_is_compressed_or_large_is_not_read_to_compare_it(server, tmp_path, monkeypatch):
+    data = dataclasses.replace(dataset(Source(server.url("/toy.csv"))), table_sha256=values())
+    read = []
+    monkeypatch.setattr(module, "build", lambda *a: read.append(a))
+    server.files["/toy.csv"] = CONTENT + b"\n"
+    (raw,) = data.raw
+    with pytest.raises(DataError, match="wrong checksum"):
+        get(dataclasses.replace(data, raw=(dataclasses.replace(raw, name="toy.xlsx"),)), tmp_path)
+    monkeypatch.setattr(module, "_MOST_READ", 1000)
+    with pytest.raises(DataError, match="wrong checksum"):
+        get(data, tmp_path)
+    assert read == []
+
+
+def test_a_gzipped_file_is_known_by_its_content(server, tmp_path, monkeypatch):
+    ours, other = gzip.compress(CONTENT, 9, mtime=0), gzip.compress(CONTENT, 1, mtime=1)
+    assert ours != other
+    server.files |= {"/a.gz": other, "/b.gz": gzip.compress(CONTENT + b"0"), "/c.gz": other[:-9], "/d": CONTENT}
+    raw = RawFile("toy.csv.gz", hashlib.sha256(ours).hexdigest(), (), unpacked_sha256=SHA)
+
+    def of(path: str, **more) -> DataSet:
+        one = dataclasses.replace(raw, sources=(Source(server.url(path), **more),))
+        return dataclasses.replace(dataset(), raw=(one,))
+
+    assert get(of("/a.gz"), tmp_path)[0].read_bytes() == other
+    assert get(of("/d", convert=lambda b: gzip.compress(b, mtime=0)), tmp_path / "converted")[0].is_file()
+    for path in ("/b.gz", "/c.gz", "/d"):
+        with pytest.raises(DataError, match="wrong checksum"):
+            get(of(path), tmp_path / path[1:])
+    monkeypatch.setattr(module, "_MOST_READ", 1000)  # a few bytes may unpack to a full disk
+    with pytest.raises(DataError, match="wrong checksum"):
+        get(of("/a.gz"), tmp_path / "large")
+
+
+def test_a_source_is_converted_before_its_checksum(server, tmp_path):
+    server.files |= {"/upper.csv": CONTENT.upper(), "/upper.zip": zipped(content=CONTENT.upper())}
+    for k, source in enumerate((Source(server.url("/upper.csv")), Source(server.url("/upper.zip"), "in/toy.csv"))):
+        (path,) = get(dataset(dataclasses.replace(source, convert=bytes.lower)), tmp_path / str(k))
+        assert path.read_bytes() == CONTENT
+        with pytest.raises(DataError, match="wrong checksum"):
+            get(dataset(dataclasses.replace(source, convert=bytes.title)), tmp_path / f"wrong{k}")
+    with pytest.raises(DataError, match="the file cannot be converted: "):
+        get(dataset(Source(server.url("/upper.csv"), convert=lambda b: {}[b"x"])), tmp_path / "fails")
+
+
+def test_a_host_that_is_not_reached_costs_no_other(server, tmp_path, monkeypatch):
+    """A host that answers is never left out, whatever it answers."""
+    monkeypatch.setenv("no_proxy", "*")
+    dead, missed = "http://127.0.0.1:9", set()
+    data = dataset(Source(f"{dead}/a.csv"), Source(f"{dead}/b.csv"), Source(server.url("/gone.csv")))
+    with pytest.raises(DataError) as error:
+        get(data, tmp_path, unreachable=missed)
+    assert missed == {"127.0.0.1:9"}
+    for words in ("a.csv (no connection", "b.csv (not tried again: not reached before)", "gone.csv (HTTP 404)"):
+        assert words in str(error.value)
+    data = dataset(Source(f"{dead}/toy.csv"), Source(server.url("/toy.csv")))
+    assert get(data, tmp_path, unreachable=missed)[0].read_bytes() == CONTENT
+    server.faults = ["silence", "silence"]
+    with pytest.raises(DataError, match=r"no answer in 0.1 s"):
+        get(dataset(Source(server.url("/toy.csv"))), tmp_path / "new", timeout=0.1, retries=0, unreachable=missed)
+    assert missed == {"127.0.0.1:9", server.url("").removeprefix("http://")}
 
 
 def test_load_names_file_and_remedy(tmp_path):

@@ -1,6 +1,7 @@
 """The registry and what each data set states about itself."""
 
 import dataclasses
+import re
 import subprocess
 import sys
 
@@ -40,11 +41,17 @@ def test_raw_files_can_be_checked_and_had(name):
         assert len(bytes.fromhex(raw.sha256)) == 32
         # a file without an address comes from the mirror alone
         for source in raw.sources:
-            assert source.url.startswith("https://")
-            # A zip needs the name of its member, a plain file has none.
-            assert (source.member is not None) == source.url.endswith(".zip")
+            assert source.packaged or source.url.startswith("https://")
+            # An archive needs the name of its member, a plain file has none.
+            assert (source.member is not None) == (source.packaged or source.url.endswith(".zip"))
+            if "raw.githubusercontent.com" in source.url:  # a branch may change
+                assert re.fullmatch("[0-9a-f]{7,40}", source.url.split("/")[5]), source.url
     assert dataset.licence
     assert dataset.target
+
+
+def test_all_tables_but_one_state_their_fingerprint():
+    assert [n for n in datasets.names("table") if not datasets.get(n).table_sha256] == ["year"]
 
 
 @pytest.mark.parametrize(

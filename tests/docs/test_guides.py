@@ -170,10 +170,11 @@ def test_what_it_names_is_there():
 
 
 def test_every_link_leads_somewhere():
-    """Of ARCHITECTURE, CONTRIBUTING, CHANGELOG and docs/: the file is there, and the heading in it."""
+    """Of ARCHITECTURE, CONTRIBUTING, CHANGELOG, three folders and docs/: the file is there, and the heading in it."""
     for file in [
         *ROOT.glob("[ACP]*.md"),
         ROOT / "config/README.md",
+        ROOT / "datasets/README.md",
         ROOT / "papers/README.md",
         *(ROOT / "docs").rglob("*.md"),
     ]:
