@@ -66,13 +66,16 @@ def _rows(family: Family) -> dict[tuple[str, ...], list[dict[str, Any]]]:
 
 
 def claim(claimed: str, epsilon: float, leaks: bool, status: str) -> str:
-    """Whether a claim holds, holds except for named leaks, or does not hold. Without a score, the cell's status."""
+    """Whether a claim holds, holds except for named leaks, or is not shown. Without a score, the cell's status.
+
+    An epsilon by the ledger above the claim is an upper bound, which shows nothing against the claim.
+    """
     if not claimed:
         return "no claim"
     if math.isnan(epsilon):
         return "no ledger" if status == "ok" else status.replace("_", " ")
     if epsilon > float(claimed) * (1 + 1e-9):
-        return "does not hold"
+        return "not shown"
     return "holds except for named leaks" if leaks else "holds"
 
 
@@ -86,7 +89,7 @@ def conversion(method: str, kind: str) -> str:
         return ""
     if here.privacy is None or published == here.privacy:
         return ""
-    was = "a guarantee that does not hold" if published is None else str(published).replace("_", " ")
+    was = "a guarantee that is not shown" if published is None else str(published).replace("_", " ")
     now = str(here.privacy).replace("_", " ")
     where = contract.module_of(method, kind)
     return (

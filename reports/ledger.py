@@ -19,6 +19,7 @@ import datasets
 from datasets.store import Damaged, set_aside
 from models.kind import kind as kind_of
 from privacy.ledger import Event, Ledger, Mechanism
+from reports import privacy_claims
 from reports.blocks import Block, Entry, Footnotes, Table, entry
 from reports.config import READING_TITLES
 from reports.published import METHOD_TITLES, PRIVATE, SOURCE_TITLES
@@ -179,8 +180,8 @@ def privacy_frame(
     There is one row per source, published column, reading, data set and method of ours with its setting. If there are
     several protocols, the one with the largest epsilon is taken. Columns: source, method, setting, reading, dataset,
     our_method, our_setting, protocol, epsilon_published, epsilon_claimed, epsilon, delta, relation, accountant,
-    sampling, leaks, claim, reason. ``claim`` is "holds", "holds except for named leaks", "does not hold" or "no
-    ledger". For a cell without scores it is the status ("no data", "failed", ...) with its reason. "epsilon ~ 1" holds
+    sampling, leaks, claim, reason. ``claim`` is "holds", "holds except for named leaks", "no ledger", or, if the epsilon
+    by the ledger is above the claim, the word of :mod:`reports.privacy_claims`. For a cell without scores it is the status ("no data", "failed", ...) with its reason. "epsilon ~ 1" holds
     if the ledger's epsilon rounds to it. If a table prints no epsilon (``epsilon_published`` is empty), the claim is
     that of our run.
     """
@@ -213,7 +214,10 @@ def privacy_frame(
                 "leaks": "; ".join(leaks),
                 "claim": r["verdict"].replace("_", " ")
                 if missing
-                else _claim(epsilon, printed or f"{float(claimed):.12g}", rounded, bool(leaks)),
+                else _claim(
+                    epsilon, printed or f"{float(claimed):.12g}", rounded, bool(leaks),
+                    privacy_claims.word_of(r["our_method"], r["dataset"], float(claimed)),
+                ),
                 "reason": r["reason"] if missing else "",
             }
         )
@@ -231,12 +235,13 @@ def _printed_epsilon(setting: str) -> tuple[str, bool]:
     return "", False
 
 
-def _claim(epsilon: float, printed: str, rounded: bool, leaks: bool) -> str:
+def _claim(epsilon: float, printed: str, rounded: bool, leaks: bool, word: str) -> str:
+    """The word on a claim. ``word``: if the upper bound ``epsilon`` is above it."""
     if math.isnan(epsilon) or math.isnan(float(printed)):
         return "no ledger"
     slack = 0.5 * 10.0 ** -len(printed.partition(".")[2]) if rounded else 1e-9 * float(printed)
     if epsilon > float(printed) + slack:
-        return "does not hold"
+        return word
     return "holds except for named leaks" if leaks else "holds"
 
 

@@ -197,12 +197,41 @@ def read(folder: Path = papers.REFERENCE) -> pd.DataFrame:
     return pd.read_csv(folder / NAME, dtype=str, keep_default_na=False)
 
 
+def of(ours: str) -> pd.DataFrame:
+    """The rows of the committed table on one of our methods."""
+    table = read()
+    return table[table["ours"] == ours]
+
+
 def word_of(ours: str, dataset: str, claimed: float) -> str:
     """The word of our method's claim on a data set, or ``not shown`` if the committed table has none."""
-    table = read()
-    rows = table[(table["ours"] == ours) & (table["dataset"] == dataset)]
+    rows = of(ours)[of(ours)["dataset"] == dataset]
     words = {r["word"] for r in rows.to_dict("records") if math.isclose(float(r["claimed"]), claimed)}
     return words.pop() if len(words) == 1 else NOT_SHOWN
+
+
+def summary() -> list[dict[str, str]]:
+    """One row per source, method, reading and word of the committed table, with ranges as text.
+
+    Keys: source, method, reading, word, claims, claimed, upper, lower, all_steps, released.
+    """
+    rows = []
+    for (source, method, reading, word), part in read().groupby(KEY[:3] + ["word"], sort=False):
+        at_least = part["lower"].where(part["delta_at_least"] == "", "")
+        rows.append(
+            {"source": source, "method": method, "reading": reading, "word": word, "claims": str(len(part))}
+            | {"claimed": _range(part["claimed"]), "upper": _range(part["upper"]), "released": part["released"].iloc[0]}
+            | {"lower": _range(at_least) or f"delta {_range(part['delta_at_least'])}"}
+            | {"all_steps": _range(part["all_steps"])}
+        )
+    return rows
+
+
+def _range(values: pd.Series) -> str:
+    """The smallest and the largest number of a column of texts, with three digits; "" if there is none."""
+    found = sorted({float(v) for v in values if v})
+    ends = dict.fromkeys(f"{v:.3g}" for v in (found[:1] + found[-1:]))
+    return " to ".join(ends)
 
 
 def text(found: list[PrivacyClaim]) -> str:

@@ -28,6 +28,7 @@ from reports import (
     manual,
     measured,
     pooled,
+    privacy_claims,
     published,
     reference,
     scoreboard,
@@ -39,7 +40,7 @@ from reports.config import READING_TITLES
 from reports.findings import Finding
 from reports.frames import Frames
 from reports.published import SOURCE_TITLES
-from reports.site.status import privacy_status
+from reports.site import status
 from reports.verdicts import judged_together, read_findings
 from workflow import committed, new
 from workflow.papers import key_of, papers, programs
@@ -53,6 +54,7 @@ TEXTS = {
     "docs/verdict-versions.md": "verdict-versions.md",
     "docs/explanation/verdicts.md": "verdicts.md",
     "docs/explanation/ceiling.md": "ceiling.md",
+    "docs/explanation/privacy-claims.md": "privacy-claims.md",
     "docs/how-to/full-run.md": "full-run.md",
 }
 FIGURE = "docs/verdicts.svg"
@@ -60,7 +62,13 @@ FIGURE = "docs/verdicts.svg"
 EXAMPLE = {"source": "vinaroz2023dpsep", "table": "3", "dataset": "wine", "method": "dp_sep", "metric": "rmse"}
 INDEX = "reports/findings/README.md"
 #: first words of a method's status -> what README's table says.
-CLAIMS = {"Not private": "no", "Private": "yes", "Claimed epsilon refuted": "claim refuted"}
+CLAIMS = {
+    "Not private": "no",
+    "Private": "yes",
+    status.REFUTED: "claim refuted",
+    status.NOT_SHOWN: "claim not shown",
+    status.NO_EPSILON: "no finite epsilon",
+}
 COMMAND = "python -m reports.build readme"
 #: titles of the groups of findings: sources, and folders without published numbers (the common tasks).
 TITLES = {**{p.key: p.title for p in papers()}, **SOURCE_TITLES}
@@ -116,10 +124,10 @@ LISTED = (
 
 
 def claim(method: str, ledger: pd.DataFrame) -> str:
-    """Return "no" for a method without a privacy claim, else "yes" or "claim refuted" by :func:`privacy_status`."""
+    """Return "no" for a method without a privacy claim, else a word of ``CLAIMS`` by :func:`privacy_status`."""
     adapters = [contract.get(name, kind) for kind, name in contract.pairs() if name == method]
-    status = privacy_status(adapters, ledger[ledger["method"] == method], None)
-    (word,) = (word for start, word in CLAIMS.items() if status.startswith(start))
+    told = status.privacy_status(adapters, ledger[ledger["method"] == method], None, privacy_claims.of(method))
+    (word,) = (word for start, word in CLAIMS.items() if told.startswith(start))
     return word
 
 
@@ -189,6 +197,9 @@ def names(rows: pd.DataFrame, found: list[Finding], others: list[Finding]) -> di
         "versions": _versions(verdicts, titles),
         "reading_titles": READING_TITLES,
         "methods": methods,
+        "privacy_claims": [
+            {"title": titles.get(r["source"]) or TITLES[r["source"]], **r} for r in privacy_claims.summary()
+        ],
         # only committed results, so that a method or paper that is being added changes no sentence
         "all_methods": len({method for _, method in committed.runs()}),
         "papers": len([p for p in (ROOT / "papers").iterdir() if (p / "reference").is_dir()]),

@@ -25,7 +25,9 @@ TITLE = attrgetter("title")
 OF_EPSILON = {
     "holds": "hold",
     "holds except for named leaks": "hold except for named leaks",
-    "does not hold": "do not hold",
+    "refuted": "are refuted",
+    "no finite epsilon": "have no finite epsilon",
+    "not shown": "are not shown",
     "no ledger": "have no ledger",
 }
 #: verdicts of a claim that the page for its authors does not list.

@@ -67,10 +67,14 @@ def units_matter(compared: pd.DataFrame) -> bool:
     return bool((compared["low"] > 0).all())
 
 
-def overspends_and_is_beaten(ledger: pd.DataFrame, compared: pd.DataFrame) -> bool:
-    """Epsilon is above five times the claim; the corrected method's error of the means is smaller at epsilon = 1."""
-    claimed = ledger["setting"].str.removeprefix("epsilon=").astype(float)
-    return bool((ledger["epsilon"] > 5 * claimed).all() and (compared["high"] < 0).all())
+def code_has_none_and_is_beaten(claims: pd.DataFrame, compared: pd.DataFrame) -> bool:
+    """No finite epsilon by the authors' code, all printed claims not shown; corrected, a smaller error at epsilon 1."""
+    words = claims.groupby("reading")["word"].agg(set)
+    return bool(
+        words["authors"] == {"no finite epsilon"}
+        and words["printed"] == {"not shown"}
+        and (compared["high"] < 0).all()
+    )
 
 
 #: rows of table 1, from the smallest published error of the means to the largest.
