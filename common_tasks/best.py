@@ -438,11 +438,15 @@ def _row(
 
 
 def convergence(draws: np.ndarray) -> tuple[float, float]:
-    """Split R-hat and effective sample size of draws (chains, draws), as in Stan."""
+    """Split R-hat and effective sample size of draws (chains, draws), as in Stan.
+
+    Raises ValueError for draws that are not finite or never move.
+    """
     half = draws.shape[1] // 2
     x = np.concatenate([draws[:, :half], draws[:, half : 2 * half]])
     chains, n = x.shape
-    within = x.var(axis=1, ddof=1).mean()
+    if not (np.isfinite(x).all() and (within := x.var(axis=1, ddof=1).mean()) > 0):
+        raise ValueError("best: the draws of a method are not finite or never move; check its scores and their errors")
     total = (n - 1) / n * within + x.mean(axis=1).var(ddof=1)
     centred = x - x.mean(axis=1, keepdims=True)
     power = np.abs(np.fft.rfft(centred, 2 * n, axis=1)) ** 2

@@ -40,7 +40,8 @@ def told_of(draws: np.ndarray) -> dict[str, Any]:
     ``LARGEST_RHAT`` and ``LEAST_ESS_PER_CHAIN``.
     """
     flat = draws.reshape(-1, draws.shape[2]).astype(np.float64)
-    if not (usable := np.isfinite(flat).all(axis=0) & (np.ptp(flat, axis=0) > 0)).all():
+    usable = np.isfinite(flat).all(axis=0) & (flat.max(axis=0) > flat.min(axis=0))
+    if not usable.all():
         at = int(np.argmin(usable))
         raise ValueError(f"the draws of coordinate {at} are not finite or never move; correct the sampler and run it again")
     summary = {"mean": flat.mean(axis=0), "sd": flat.std(axis=0, ddof=1)}

@@ -168,13 +168,15 @@ def draw_scores(
 
     The score is the draw's projection on the linear discriminant, the direction that separates two normal distributions
     of equal covariance best. It is estimated on the first half of the runs, like the threshold of
-    :func:`epsilon_lower_bound`.
+    :func:`epsilon_lower_bound`. If a parameter is constant on each side and differs, it is the score.
     """
     seeds = np.random.SeedSequence(seed).generate_state(2 * runs, np.uint64)
     a = np.array([flat_parameters(run(method, task, settings, spec, int(s))) for s in seeds[:runs]])
     b = np.array([flat_parameters(run(method, neighbour, settings, spec, int(s))) for s in seeds[runs:]])
     half = runs // 2
     x, y = a[:half], b[:half]
+    if (fixed := (x == x[0]).all(axis=0) & (y == y[0]).all(axis=0) & (x[0] != y[0])).any():
+        return a[:, fixed][:, 0], b[:, fixed][:, 0]
     spread = np.sqrt(np.var(x, axis=0) + np.var(y, axis=0))
     scale = np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)
     covariance = np.cov((x - x.mean(axis=0)) * scale, rowvar=False) + np.cov((y - y.mean(axis=0)) * scale, rowvar=False)
@@ -268,7 +270,7 @@ def worst_pair_of_draws(method, task, settings, spec: BudgetSpec, seed: int, dra
             continue
         spread = np.sqrt(np.var(a, axis=0) + np.var(b, axis=0))
         gap = np.abs(a.mean(axis=0) - b.mean(axis=0))
-        apart = float(np.max(np.divide(gap, spread, out=np.zeros_like(gap), where=spread > 0)))
+        apart = float(np.max(np.divide(gap, spread, out=np.where(gap == 0, 0.0, np.inf), where=spread > 0)))
         if best is None or apart > best[3]:
             best = name, d, other, apart
     if best is None:

@@ -49,7 +49,9 @@ def _difference(plain: Outcome, recorded: Outcome) -> str:
         return "recorded and ordinary fits have other parameters"
     for name in one:
         a, b = (np.asarray(p[name], dtype=np.float64) for p in (one, two))
-        largest = float(np.max(np.abs(a), where=np.isfinite(a), initial=0.0))
+        if not np.isfinite(a).all():
+            return f"{name} of the ordinary fit is not finite, so the fits cannot be compared; let the method refuse it"
+        largest = float(np.max(np.abs(a), initial=0.0))
         most = largest_gap(a, b) if a.shape == b.shape else np.inf
         if not most <= SAME * largest:
             return f"equal noise, recorded and ordinary fits differ in {name} by {most:.3g} of {largest:.3g}"
