@@ -348,7 +348,9 @@ def checked(frame: pd.DataFrame, where: Path) -> pd.DataFrame:
     for column in numbers.columns[~finite.all()]:
         row = frame[~finite[column]].iloc[0]
         at = ", ".join(str(row[c]) for c in ("task", "epsilon", "without", "method") if row[c])
-        raise ValueError(f"{where}: {column} of {at} is not finite; make it anew with `python -m reports.build derived`")
+        raise ValueError(
+            f"{where}: {column} of {at} is not finite; make it anew with `python -m reports.build derived`"
+        )
     return frame
 
 
@@ -376,7 +378,10 @@ def fit(family: Family, epsilon: str, about: About | None = None) -> Fitted:
 
 
 def _committed_of(family: Family, epsilon: str, scores: Scores) -> pd.DataFrame | None:
-    """The committed rows of one task and epsilon, if they belong to these scores to all digits, the missing included."""
+    """The committed rows of one task and epsilon, if they belong to these scores to all digits.
+
+    A score may be missing, on both sides.
+    """
     if not (HERE / "reference" / NAME).is_file():
         return None
     frame = committed()
@@ -388,9 +393,10 @@ def _committed_of(family: Family, epsilon: str, scores: Scores) -> pd.DataFrame 
         return None
     mine = pd.DataFrame(scores.counted, scores.methods, scores.sets).loc[rated]
     theirs = there.T.loc[rated, mine.columns]
-    # a score may be missing, on both sides
     same = ((theirs - mine).abs() <= 2e-4) | (theirs.isna() & mine.isna())
-    return frame if same.to_numpy().all() and all(scores.settings[m] == whole.loc[m, "settings"] for m in rated) else None
+    return (
+        frame if same.to_numpy().all() and all(scores.settings[m] == whole.loc[m, "settings"] for m in rated) else None
+    )
 
 
 def _posterior(family: Family, epsilon: str, scores: Scores) -> pd.DataFrame:

@@ -109,4 +109,6 @@ def _check(path: Path, key: str, values: Any, above: float = -np.inf) -> None:
     values = np.asarray(values, dtype=np.float64)
     if not (np.isfinite(values) & (values > above)).all():
         size = "" if np.isneginf(above) else f" above {above:g}"
-        raise ValueError(f"{path}: '{key}' must hold finite numbers{size}; check the file out again, or compute it anew")
+        raise ValueError(
+            f"{path}: '{key}' must hold finite numbers{size}; check the file out again, or compute it anew"
+        )

@@ -43,7 +43,9 @@ def told_of(draws: np.ndarray) -> dict[str, Any]:
     usable = np.isfinite(flat).all(axis=0) & (flat.max(axis=0) > flat.min(axis=0))
     if not usable.all():
         at = int(np.argmin(usable))
-        raise ValueError(f"the draws of coordinate {at} are not finite or never move; correct the sampler and run it again")
+        raise ValueError(
+            f"the draws of coordinate {at} are not finite or never move; correct the sampler and run it again"
+        )
     summary = {"mean": flat.mean(axis=0), "sd": flat.std(axis=0, ddof=1)}
     summary |= {word: np.quantile(flat, level, axis=0) for word, level in QUANTILES.items()}
     summary |= diagnostics(draws.astype(np.float64))

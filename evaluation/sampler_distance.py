@@ -55,7 +55,9 @@ def kolmogorov(a: np.ndarray, b: np.ndarray, weight: np.ndarray | None = None) -
     """
     weight = np.ones(len(b)) if weight is None else weight
     if not (all(np.isfinite(v).all() for v in (a, b, weight)) and weight.sum() > 0):
-        raise ValueError("a draw or its weight is not finite, or all weights are 0; check the sampler and its reference")
+        raise ValueError(
+            "a draw or its weight is not finite, or all weights are 0; check the sampler and its reference"
+        )
     weight = weight / weight.sum()
     order = np.argsort(b)
     both = np.concatenate([a, b])

@@ -77,8 +77,8 @@ def checked(scores: pd.DataFrame, where: str | Path) -> pd.DataFrame:
     if not (fine := (size < math.inf) | (size.notna() & scored["metric"].isin(DIAGNOSTICS))).all():
         row = scored[~fine].iloc[0]
         raise ValueError(
-            f"{where}: {row['metric']} of cell {row['cell']}, split '{row['split']}', is '{row['value']}' with status ok; "
-            "such a split has status diverged: score it again"
+            f"{where}: {row['metric']} of cell {row['cell']}, split '{row['split']}', is '{row['value']}' with status "
+            "ok; such a split has status diverged: score it again"
         )
     return scores.reindex(columns=COLUMNS, fill_value="")
 

@@ -51,13 +51,15 @@ def epsilon_lower_bound(
     that is in the numerator. The second half gives Clopper-Pearson limits of both probabilities, each at
     (1 - confidence)/2. The bound is epsilon >= log((p - delta) / q) for probabilities p on one data set and q on the
     other (Jagielski, Ullman & Oprea 2020). ``epsilon_gdp`` uses mu >= z(p) - z(q) of Nasr et al. 2023, which holds for
-    a mu-GDP mechanism only. Raises ValueError for fewer than 4 scores, and for a NaN among them. Scores may be infinite.
+    a mu-GDP mechanism only. Scores may be infinite. Raises ValueError for fewer than 4 scores, and for a NaN.
     """
     a, b = np.asarray(scores_d, float), np.asarray(scores_dprime, float)
     if a.ndim != 1 or b.ndim != 1 or min(len(a), len(b)) < 4:
         raise ValueError("give two one-dimensional samples of at least 4 scores each")
     if np.isnan(a).any() or np.isnan(b).any():
-        raise ValueError("a score is NaN, which no threshold can order; give the fit's score, or an infinity for a refusal")
+        raise ValueError(
+            "a score is NaN, which no threshold can order; give the fit's score, or an infinity for a refusal"
+        )
     side = 1 - (1 - confidence) / 2
     half_a, half_b = len(a) // 2, len(b) // 2
     seen = np.concatenate([a[:half_a], b[:half_b]])

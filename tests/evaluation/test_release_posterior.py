@@ -239,7 +239,7 @@ def test_with_nothing_but_noise_it_is_the_prior(noise):
 
 @pytest.mark.parametrize(
     ("change", "told"),
-    [({"values": np.zeros(4)}, "give 5"), ({"noise": "uniform"}, "uniform"), ({"scale": 0.0}, "scales and units above 0"),
+    [({"values": np.zeros(4)}, "give 5"), ({"noise": "uniform"}, "uniform"), ({"scale": 0.0}, "units above 0"),
      *(({name: wrong * np.ones(size)}, "finite") for name, size in (("values", 5), ("scale", 5), ("units", 2))
        for wrong in (np.nan, np.inf)),
      ({"bounds": np.nan * BOUNDS}, "bounds above 0")],

@@ -94,7 +94,9 @@ def test_a_release_that_moves_by_nan_exceeds_its_sensitivity(monkeypatch):
     class Overflows(Toy):
         def fit(self, task, settings, budget, rng):
             fit = super().fit(task, replace(settings, rate=1.0), budget, rng)
-            mechanism = budget.gaussian("second", sensitivity=1.0, noise_multiplier=1.0, relation=self.privacy, proof="x")
+            mechanism = budget.gaussian(
+                "second", sensitivity=1.0, noise_multiplier=1.0, relation=self.privacy, proof="x"
+            )
             mechanism.release(np.array([np.nan if np.abs(task.x).max() > 1e5 else 0.0]))
             return fit
 
