@@ -148,12 +148,14 @@ def sample(
     y, s : (methods, tables) or (fits, methods, tables), scores and standard errors. Unseen ones are not read.
     seen : (fits, methods, tables), the scores that each fit reads.
 
-    Raises ValueError if a fit sees no score.
+    Raises ValueError if a fit sees no score, or one that is not finite or has an error below 0.
     """
     from scipy.special import log_ndtr, ndtri_exp
 
     if not seen.any(axis=(1, 2)).all():
         raise ValueError("best: a fit has no score; give each at least one")
+    if not (np.isfinite(y) & np.isfinite(s) & (s >= 0) | ~seen).all():
+        raise ValueError("best: a score or its standard error is not a finite number; a missing score is not seen")
     fits, count, tables = seen.shape
     many = fits * CHAINS
     rng = np.random.default_rng(seed)
@@ -165,8 +167,8 @@ def sample(
         return v[:, None, None]
 
     mask = each_chain(seen)
-    short = np.where(mask, 1 - each_chain(np.nan_to_num(y)), 0.5)
-    noise = np.where(mask, each_chain(np.nan_to_num(s)), 1.0) / short.clip(TIE)
+    short = np.where(mask, 1 - each_chain(y), 0.5)
+    noise = np.where(mask, each_chain(s), 1.0) / short.clip(TIE)
     low, high = mask & (short <= TIE), mask & (short >= 1 - TIE)
     # a score on one split has no standard error, so sigma includes its noise
     as_it_is = mask & ~low & ~high & (noise <= 0)
@@ -327,9 +329,29 @@ def winner(frame: pd.DataFrame) -> Winner:
 
 @cache
 def committed() -> pd.DataFrame:
-    """The committed table of posteriors. Raises FileNotFoundError if there is none."""
-    return pd.read_csv(HERE / "reference" / NAME, dtype={"epsilon": str, "without": str}, keep_default_na=False,
-                       na_values={c: [""] for c in NUMBERS})  # fmt: skip
+    """The committed table of posteriors. Raises FileNotFoundError if there is none, ValueError as :func:`checked`."""
+    path = HERE / "reference" / NAME
+    frame = pd.read_csv(path, dtype={"epsilon": str, "without": str}, keep_default_na=False,
+                        na_values={c: [""] for c in NUMBERS})  # fmt: skip
+    return checked(frame, path)
+
+
+def checked(frame: pd.DataFrame, where: Path) -> pd.DataFrame:
+    """The table of posteriors. Raises ValueError, which names ``where``, for a number that is not finite.
+
+    Two columns may be empty: ``mean`` if no score was read, and ``there`` if there is no score on the table left out.
+    """
+    numbers = frame[[*NUMBERS, "ess"]].astype(float)
+    finite = np.isfinite(numbers)
+    finite["mean"] |= numbers["mean"].isna() & (frame["scored"] == 0)
+    finite["there"] |= numbers["there"].isna()
+    for column in numbers.columns[~finite.all()]:
+        row = frame[~finite[column]].iloc[0]
+        at = ", ".join(str(row[c]) for c in ("task", "epsilon", "without", "method") if row[c])
+        raise ValueError(
+            f"{where}: {column} of {at} is not finite; make it anew with `python -m reports.build derived`"
+        )
+    return frame
 
 
 def table(families: Sequence[Family]) -> pd.DataFrame:
@@ -356,7 +378,10 @@ def fit(family: Family, epsilon: str, about: About | None = None) -> Fitted:
 
 
 def _committed_of(family: Family, epsilon: str, scores: Scores) -> pd.DataFrame | None:
-    """The committed rows of one task and epsilon, if they belong to these scores to all digits."""
+    """The committed rows of one task and epsilon, if they belong to these scores to all digits.
+
+    A score may be missing, on both sides.
+    """
     if not (HERE / "reference" / NAME).is_file():
         return None
     frame = committed()
@@ -367,15 +392,18 @@ def _committed_of(family: Family, epsilon: str, scores: Scores) -> pd.DataFrame 
     if set(there.index) != set(scores.sets) or set(whole.index) != set(rated):
         return None
     mine = pd.DataFrame(scores.counted, scores.methods, scores.sets).loc[rated]
-    same = np.allclose(there.T.loc[rated, mine.columns], mine, rtol=0, atol=2e-4, equal_nan=True)
-    return frame if same and all(scores.settings[m] == whole.loc[m, "settings"] for m in rated) else None
+    theirs = there.T.loc[rated, mine.columns]
+    same = ((theirs - mine).abs() <= 2e-4) | (theirs.isna() & mine.isna())
+    return (
+        frame if same.to_numpy().all() and all(scores.settings[m] == whole.loc[m, "settings"] for m in rated) else None
+    )
 
 
 def _posterior(family: Family, epsilon: str, scores: Scores) -> pd.DataFrame:
     """Fits with all data sets and without each of them, columns ``COLUMNS``."""
     rated = [i for i in range(len(scores.methods)) if np.isfinite(scores.counted[i]).any()]
     y, s = scores.counted[rated], scores.s[rated]
-    seen = np.isfinite(y)
+    seen = ~np.isnan(y)
     sets = scores.named
     left = [np.array([d != out for d in scores.sets]) for out in ("", *sets)]
     # a fit without a data set sees a method only if another has its score
@@ -416,11 +444,15 @@ def _row(
 
 
 def convergence(draws: np.ndarray) -> tuple[float, float]:
-    """Split R-hat and effective sample size of draws (chains, draws), as in Stan."""
+    """Split R-hat and effective sample size of draws (chains, draws), as in Stan.
+
+    Raises ValueError for draws that are not finite or never move.
+    """
     half = draws.shape[1] // 2
     x = np.concatenate([draws[:, :half], draws[:, half : 2 * half]])
     chains, n = x.shape
-    within = x.var(axis=1, ddof=1).mean()
+    if not (np.isfinite(x).all() and (within := x.var(axis=1, ddof=1).mean()) > 0):
+        raise ValueError("best: the draws of a method are not finite or never move; check its scores and their errors")
     total = (n - 1) / n * within + x.mean(axis=1).var(ddof=1)
     centred = x - x.mean(axis=1, keepdims=True)
     power = np.abs(np.fft.rfft(centred, 2 * n, axis=1)) ** 2

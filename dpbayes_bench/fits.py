@@ -112,9 +112,14 @@ class Accountant:
         self.spent = (0.0, 0.0)
 
     def charge(self, epsilon: float, delta: float) -> None:
-        """Charge a fit. Raises BudgetSpent, and charges nothing, if the sum would exceed the budget."""
+        """Charge a fit. Raises BudgetSpent, and charges nothing, if the sum would exceed the budget.
+
+        Raises ValueError for a cost that is not a number of at least 0.
+        """
+        if not (epsilon >= 0 and delta >= 0):
+            raise ValueError(f"a cost of epsilon = {epsilon:g} at delta = {delta:g}: give two numbers of at least 0")
         total = self.spent[0] + epsilon, self.spent[1] + delta
-        if total[0] > self.epsilon * (1 + 1e-9) or total[1] > self.delta * (1 + 1e-9):
+        if not (total[0] <= self.epsilon * (1 + 1e-9) and total[1] <= self.delta * (1 + 1e-9)):
             raise BudgetSpent(
                 f"this fit would bring the sum to epsilon = {total[0]:g} at delta = {total[1]:g}; the accountant has "
                 f"{self.epsilon:g} at {self.delta:g}. Fit once with settings chosen beforehand, or on public rows."

@@ -79,17 +79,36 @@ def names(folder: Path) -> list[str]:
 
 
 def read(folder: Path, task: str) -> ReferencePosterior:
-    """The posterior of a task in the folder of committed ones. Raises LookupError with the reason if there is none."""
+    """The posterior of a task in the folder of committed ones.
+
+    Raises LookupError with the reason if there is none, and ValueError for a number that is not finite or an sd of 0.
+    """
     if task not in names(folder):
         absent = json.loads((folder / ABSENT).read_text(encoding="utf-8"))
         why = absent.get(task, "none is committed; run `python -m common_tasks.posteriors`")
         raise LookupError(f"{task}: no exact posterior: {why}")
-    info = json.loads((folder / f"{task}.json").read_text(encoding="utf-8"))
+    path, stored = folder / f"{task}.json", folder / f"{task}.npz"
+    info = json.loads(path.read_text(encoding="utf-8"))
     summary = pd.DataFrame(info.pop("summary"), index=info.pop("parameters"))
-    stored = folder / f"{task}.npz"
+    for column in summary:
+        _check(path, column, summary[column], above=0.0 if column == "sd" else -np.inf)
     if not stored.is_file():
-        return ReferencePosterior(task, summary, np.array(info.pop("covariance")), None, info)
+        covariance = np.array(info.pop("covariance"))
+        for key, values in {"covariance": covariance, **info["closed_form"]}.items():
+            _check(path, key, values)
+        return ReferencePosterior(task, summary, covariance, None, info)
     with np.load(stored) as arrays:
         draws = arrays["draws"]
+    _check(stored, "draws", draws)
     flat = draws.reshape(-1, draws.shape[2]).astype(np.float64)
     return ReferencePosterior(task, summary, np.cov(flat, rowvar=False), draws, info)
+
+
+def _check(path: Path, key: str, values: Any, above: float = -np.inf) -> None:
+    """Raise ValueError unless all ``values`` are finite numbers above ``above``."""
+    values = np.asarray(values, dtype=np.float64)
+    if not (np.isfinite(values) & (values > above)).all():
+        size = "" if np.isneginf(above) else f" above {above:g}"
+        raise ValueError(
+            f"{path}: '{key}' must hold finite numbers{size}; check the file out again, or compute it anew"
+        )

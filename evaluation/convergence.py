@@ -36,9 +36,16 @@ def diagnostics(draws: np.ndarray) -> dict[str, np.ndarray]:
 def told_of(draws: np.ndarray) -> dict[str, Any]:
     """The ``summary`` per coordinate and the worst ``diagnostics`` of draws (chains, samples, D), ready for JSON.
 
-    Raises ValueError if the chains have not converged by ``LARGEST_RHAT`` and ``LEAST_ESS_PER_CHAIN``.
+    Raises ValueError unless all draws are finite, each coordinate moves, and the chains have converged by
+    ``LARGEST_RHAT`` and ``LEAST_ESS_PER_CHAIN``.
     """
     flat = draws.reshape(-1, draws.shape[2]).astype(np.float64)
+    usable = np.isfinite(flat).all(axis=0) & (flat.max(axis=0) > flat.min(axis=0))
+    if not usable.all():
+        at = int(np.argmin(usable))
+        raise ValueError(
+            f"the draws of coordinate {at} are not finite or never move; correct the sampler and run it again"
+        )
     summary = {"mean": flat.mean(axis=0), "sd": flat.std(axis=0, ddof=1)}
     summary |= {word: np.quantile(flat, level, axis=0) for word, level in QUANTILES.items()}
     summary |= diagnostics(draws.astype(np.float64))
@@ -49,6 +56,6 @@ def told_of(draws: np.ndarray) -> dict[str, Any]:
         "draws": len(flat),
     }
     least = LEAST_ESS_PER_CHAIN * len(draws)
-    if worst["rhat_max"] >= LARGEST_RHAT or min(worst["ess_bulk_min"], worst["ess_tail_min"]) < least:
+    if not (worst["rhat_max"] < LARGEST_RHAT and worst["ess_bulk_min"] >= least and worst["ess_tail_min"] >= least):
         raise ValueError(f"the chains have not converged: {worst}; run longer chains")
     return {"summary": {k: [float(v) for v in of] for k, of in summary.items()}, "diagnostics": worst}

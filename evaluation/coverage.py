@@ -43,6 +43,10 @@ def references(centre: np.ndarray, sd: np.ndarray, redraws: int, rng: np.random.
 def fraction_nearer(draws: np.ndarray, truth: np.ndarray, reference: np.ndarray) -> np.ndarray:
     """The share of ``draws`` (M, D) strictly nearer to each row of ``reference`` (R, D) than ``truth`` (D,) is: (R,).
 
+    Distances are Euclidean, as in the code of Alrawajfeh et al. No coordinate is divided by its standard deviation, so
+    the share depends on the unit of each coordinate. A coordinate with a large spread counts most. For an exact
+    posterior it is uniform in any unit.
+
     |d - r| < |t - r| is equivalent to |d - t|^2 < 2 (d - t) . (r - t). This takes one product of matrices, and no
     difference of large squares. Raises ValueError if a number is not finite, which would count as farther.
     """

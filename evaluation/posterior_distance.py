@@ -49,10 +49,12 @@ def distance_scores(found: Moments, exact: Moments) -> dict[str, tuple[float, st
     """The means over the coordinates of |mean - exact mean| / exact sd, and of log(variance / exact variance).
 
     The second is below 0 if the posterior is too narrow. It is left out if a standard deviation is 0. Raises ValueError
-    if a moment is not finite.
+    if a moment is not finite, or an exact standard deviation is not above 0.
     """
     if not all(np.isfinite(v).all() for v in (*found, *exact)):
         raise ValueError("a moment of the posterior is not finite: the fit has diverged")
+    if not (exact.sd > 0).all():
+        raise ValueError("an exact standard deviation is 0: a coordinate of the reference never moved")
     out = {"posterior_mean_error": float(np.mean(np.abs(found.mean - exact.mean) / exact.sd))}
     if (found.sd > 0).all():
         out["posterior_log_variance_ratio"] = float(np.mean(2 * np.log(found.sd / exact.sd)))

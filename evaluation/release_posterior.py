@@ -65,8 +65,10 @@ class Release:
             )
         if self.noise not in NOISES:
             raise ValueError(f"release: noise = '{self.noise}'; give one of {', '.join(NOISES)}")
-        if not (self.n >= 1 and np.all(np.asarray(self.scale) > 0) and np.all(np.isfinite(self.values))):
-            raise ValueError("release: give n >= 1, scales above 0 and finite values")
+        sizes = np.concatenate([np.ravel(self.scale), self.units])
+        sound = np.isfinite(sizes).all() and np.isfinite(self.values).all() and (sizes > 0).all()
+        if not (self.n >= 1 and sound and (np.asarray(self.bounds) > 0).all()):
+            raise ValueError("release: give n >= 1, finite values, finite scales and units above 0, and bounds above 0")
 
     @property
     def inputs(self) -> int:

@@ -49,8 +49,16 @@ def half_width(size: float, alpha: float = ALPHA) -> float:
 
 
 def kolmogorov(a: np.ndarray, b: np.ndarray, weight: np.ndarray | None = None) -> float:
-    """The largest difference of the distribution functions of draws ``a`` (k,) and ``b`` (m,). b may be weighted."""
-    weight = np.full(len(b), 1.0 / len(b)) if weight is None else weight / weight.sum()
+    """The largest difference of the distribution functions of draws ``a`` (k,) and ``b`` (m,). b may be weighted.
+
+    Raises ValueError for a draw or weight that is not finite, or weights without a sum above 0.
+    """
+    weight = np.ones(len(b)) if weight is None else weight
+    if not (all(np.isfinite(v).all() for v in (a, b, weight)) and weight.sum() > 0):
+        raise ValueError(
+            "a draw or its weight is not finite, or all weights are 0; check the sampler and its reference"
+        )
+    weight = weight / weight.sum()
     order = np.argsort(b)
     both = np.concatenate([a, b])
     of_b = np.concatenate([[0.0], np.cumsum(weight[order])])[np.searchsorted(b[order], both, side="right")]

@@ -10,6 +10,8 @@ from typing import Any
 
 import pandas as pd
 
+from evaluation.metrics import DIAGNOSTICS
+
 COLUMNS = [
     "cell",
     "experiment",
@@ -61,7 +63,8 @@ def read_scores(paths: str | Path | Iterable[str | Path]) -> pd.DataFrame:
 def checked(scores: pd.DataFrame, where: str | Path) -> pd.DataFrame:
     """The scores with the columns ``COLUMNS``. Missing columns of ``OPTIONAL`` are added and left empty.
 
-    Raises ValueError, which names ``where``, for another missing column or an unknown status.
+    Raises ValueError, which names ``where``, for another missing column, an unknown status, and a value that is not a
+    finite number although the status is ok. A diagnostic may be infinite.
     """
     missing = [c for c in COLUMNS if c not in scores.columns and c not in OPTIONAL]
     if missing:
@@ -69,6 +72,14 @@ def checked(scores: pd.DataFrame, where: str | Path) -> pd.DataFrame:
     unknown = sorted(set(scores["status"]) - set(STATUS))
     if unknown:
         raise ValueError(f"{where}: unknown status '{unknown[0]}'; the closed list is {', '.join(STATUS)}")
+    scored = scores[(scores["status"] == "ok") & (scores["metric"] != "")]
+    size = pd.to_numeric(scored["value"], errors="coerce").abs()
+    if not (fine := (size < math.inf) | (size.notna() & scored["metric"].isin(DIAGNOSTICS))).all():
+        row = scored[~fine].iloc[0]
+        raise ValueError(
+            f"{where}: {row['metric']} of cell {row['cell']}, split '{row['split']}', is '{row['value']}' with status "
+            "ok; such a split has status diverged: score it again"
+        )
     return scores.reindex(columns=COLUMNS, fill_value="")
 
 

@@ -138,7 +138,7 @@ Kind = Callable[..., Found]
 def unit_of(published: str, digits: int | None = None) -> float:
     """One unit of the last digit of a printed number, or of the ``digits`` of its table if there are more."""
     text = published.strip().lower()
-    if not text or "e" in text:
+    if not text or "e" in text or not math.isfinite(float(text)):
         raise ValueError(f"published number '{published}': give plain decimal digits, as the paper prints them")
     decimals = len(text.partition(".")[2])
     return 10.0 ** -max(decimals, digits or 0)

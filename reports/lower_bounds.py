@@ -86,10 +86,11 @@ def table(frame: pd.DataFrame) -> tuple[Table, pd.DataFrame]:
 
 
 def commit(extra: Path, folder: Path = FOLDER) -> None:
-    """Copy the bounds of a run into the reference. Raises ReportError if one refutes the ledger's epsilon."""
+    """Copy the bounds of a run into the reference. Raises ReportError unless each is at most the ledger's epsilon."""
     frame = _of_run(extra)
     for bound, epsilon in (("lower", "epsilon"), ("lower_gdp", "epsilon"), ("wide_lower", "wide_epsilon")):
-        above = frame[pd.to_numeric(frame[bound]) > pd.to_numeric(frame[epsilon])]
+        least, most = (pd.to_numeric(frame[column], errors="coerce") for column in (bound, epsilon))
+        above = frame[(frame[bound] != "") & ~(least <= most)]
         if len(above):
             row = above.iloc[0]
             raise ReportError(f"{row['method']}: epsilon is at least {row[bound]}, the ledger says {row[epsilon]}")

@@ -103,12 +103,15 @@ def word(p: float, higher: bool, same: bool, metric: str, lost: int = 0, family:
 def judge(runs: Runs, lost: int = 0, family: int = FAMILY) -> Verdict:
     """Judge one cell. ``lost``: number of our splits without a score.
 
-    Raises ValueError for a metric without a margin, and for scores that are missing or not finite.
+    Raises ValueError for a metric without a margin, and for numbers that are missing or not finite, ours or published.
     """
     metric = _judged(runs.metric).name
     values = np.asarray(runs.values, dtype=np.float64)
     if not len(values) or not np.isfinite(values).all():
         raise ValueError(f"{len(values)} scores; a judged cell has at least one, all of them finite")
+    theirs = [runs.published.number, runs.published.unit, *getattr(runs.published, "runs", ())]
+    if not np.isfinite(theirs).all():
+        raise ValueError(f"published {runs.published}: the number, its unit and its runs must be finite")
     found = runs.evidence(runs.published, values, metric, ANY_FALSE / family)
     same = found.bound <= float(margin(metric, runs.published.number))
     return Verdict(**vars(found), verdict=word(found.p, found.higher, same, metric, lost, family))

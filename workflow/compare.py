@@ -82,14 +82,16 @@ class Number:
 
     def far(self, limit: float) -> bool:
         """Whether it is further than ``limit`` from the committed number, relatively for numbers above 1."""
-        return not math.isnan(self.tolerance) and not self.shift <= limit * max(1.0, self.scale)
+        if math.isnan(self.tolerance):
+            return False
+        return not (math.isfinite(self.shift) and self.shift <= limit * max(1.0, self.scale))
 
 
 def word(here: float, was: float, allowed: float) -> str:
-    """The verdict with an absolute tolerance ``allowed``. Two NaN are equal."""
+    """The verdict with an absolute tolerance ``allowed``. Two NaN are equal, and no tolerance covers an infinity."""
     if here == was or (math.isnan(here) and math.isnan(was)):
         return EQUAL
-    return WITHIN if abs(here - was) <= allowed else DIFFERS
+    return WITHIN if math.isfinite(here - was) and abs(here - was) <= allowed else DIFFERS
 
 
 @cache

@@ -95,6 +95,8 @@ def rows_of(cell, fits: Path, data, draws: Path | None = None, exact=None) -> li
             make = partial(scores_of, cell, row, store, drawn, data, exact)
             try:
                 scores = faults.thrice(cell.id, make, fits, cell.mem_mb)
+                if wrong := [m for m, (v, _) in scores.items() if not math.isfinite(v)]:
+                    raise ValueError(f"{', '.join(wrong)} not finite: the fit has diverged")
             except (ValueError, FloatingPointError) as e:
                 reason = faults.clean(str(e))
                 out.append({**common, "status": "diverged", "reason": reason, "metric": "", "value": "", "unit": ""})

@@ -104,8 +104,8 @@ def check(cell: Cell, z: np.ndarray, n: int, count: int = DRAWS, chains=(CHAINS,
 
 
 def above(row: dict) -> bool:
-    """Whether one of a row's differences is above the limit."""
-    return max(row[k] for k in ("mean_z", "variance_z", "energy_z")) > row["limit_z"]
+    """Whether one of a row's differences is above the limit, or not a number."""
+    return not all(row[k] <= row["limit_z"] for k in ("mean_z", "variance_z", "energy_z"))
 
 
 def limit(d: int) -> float:

@@ -77,15 +77,19 @@ def epsilon_lower_bound(
     that is in the numerator. The second half gives Clopper-Pearson limits of both probabilities, each at
     (1 - confidence)/2. The bound is epsilon >= log((p - delta) / q) for probabilities p on one data set and q on the
     other (Jagielski, Ullman & Oprea 2020). ``epsilon_gdp`` uses mu >= z(p) - z(q) of Nasr et al. 2023, which holds for
-    a mu-GDP mechanism only. Raises ValueError for fewer than 4 scores.
+    a mu-GDP mechanism only. Scores may be infinite. Raises ValueError for fewer than 4 scores, and for a NaN.
     """
     a, b = np.asarray(scores_d, float), np.asarray(scores_dprime, float)
     if a.ndim != 1 or b.ndim != 1 or min(len(a), len(b)) < 4:
         raise ValueError("give two one-dimensional samples of at least 4 scores each")
+    if np.isnan(a).any() or np.isnan(b).any():
+        raise ValueError(
+            "a score is NaN, which no threshold can order; give the fit's score, or an infinity for a refusal"
+        )
     side = 1 - (1 - confidence) / 2
     half_a, half_b = len(a) // 2, len(b) // 2
     seen = np.concatenate([a[:half_a], b[:half_b]])
-    cuts = np.unique(np.quantile(np.nan_to_num(seen, posinf=1e300, neginf=-1e300), np.linspace(0.005, 0.995, 199)))
+    cuts = np.unique(np.quantile(seen.clip(-1e300, 1e300), np.linspace(0.005, 0.995, 199)))
     best: dict[str, tuple[float, tuple]] = {"dp": (-math.inf, ()), "gdp": (-math.inf, ())}
     for sign, swap in ((1, False), (1, True), (-1, False), (-1, True)):
         low, high = _rates(a[:half_a], b[:half_b], sign, swap, cuts, side)
@@ -192,13 +196,15 @@ def draw_scores(
 
     The score is the draw's projection on the linear discriminant, the direction that separates two normal distributions
     of equal covariance best. It is estimated on the first half of the runs, like the threshold of
-    :func:`epsilon_lower_bound`.
+    :func:`epsilon_lower_bound`. If a parameter is constant on each side and differs, it is the score.
     """
     seeds = np.random.SeedSequence(seed).generate_state(2 * runs, np.uint64)
     a = np.array([flat_parameters(run(method, task, settings, spec, int(s))) for s in seeds[:runs]])
     b = np.array([flat_parameters(run(method, neighbour, settings, spec, int(s))) for s in seeds[runs:]])
     half = runs // 2
     x, y = a[:half], b[:half]
+    if (fixed := (x == x[0]).all(axis=0) & (y == y[0]).all(axis=0) & (x[0] != y[0])).any():
+        return a[:, fixed][:, 0], b[:, fixed][:, 0]
     spread = np.sqrt(np.var(x, axis=0) + np.var(y, axis=0))
     scale = np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)
     covariance = np.cov((x - x.mean(axis=0)) * scale, rowvar=False) + np.cov((y - y.mean(axis=0)) * scale, rowvar=False)
@@ -292,7 +298,7 @@ def worst_pair_of_draws(method, task, settings, spec: BudgetSpec, seed: int, dra
             continue
         spread = np.sqrt(np.var(a, axis=0) + np.var(b, axis=0))
         gap = np.abs(a.mean(axis=0) - b.mean(axis=0))
-        apart = float(np.max(np.divide(gap, spread, out=np.zeros_like(gap), where=spread > 0)))
+        apart = float(np.max(np.divide(gap, spread, out=np.where(gap == 0, 0.0, np.inf), where=spread > 0)))
         if best is None or apart > best[3]:
             best = name, d, other, apart
     if best is None:

@@ -163,7 +163,7 @@ class Serial:
         """
         x = np.log(8 / SERIAL_ALPHA)
         for what, (total, n) in self._sums.items():
-            if abs(total) > np.sqrt(2 * n * x) + 2 * x:
+            if not abs(total) <= np.sqrt(2 * n * x) + 2 * x:
                 return f"the noise of {what} has a correlation of {total / n:.2g} at n = {n}"
         return ""
 

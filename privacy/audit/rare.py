@@ -41,7 +41,7 @@ def tail_fault(method, task, settings, spec: BudgetSpec, seed: int, alpha: float
             m._fill(numbers)
         else:
             numbers = m._draw((TAIL_SAMPLES,))
-        count = int(np.sum(np.abs(standardised(m.event, numbers)) > FAR))
+        count = int(np.sum(~(np.abs(standardised(m.event, numbers)) <= FAR)))  # one that is no number is far out
         if not low <= count <= high:
             how = "in a block" if block else "one by one"
             return f"'{m.event.what}', {how}: {count} of {TAIL_SAMPLES} numbers are far out, {low} to {high} expected"

@@ -222,6 +222,7 @@ def replay(method, task, neighbour, settings, spec: BudgetSpec, seed: int, witho
         norm = NORMS.get(event.mechanism, 2)
         mine = [i for i, e in enumerate(first.events) if same_event(e, event)]
         moves = [float(np.linalg.norm((first.values[i] - second.values[i]).ravel(), norm)) for i in mine]
+        moves = [math.inf if math.isnan(m) else m for m in moves]
         top = max(moves, default=math.nan)
         tiny = ROUNDING * event.sensitivity if math.isfinite(event.sensitivity) else 0.0
         # The bound of a draw is proved next to its code. No sensitivity of the drawn numbers is declared.
@@ -270,10 +271,20 @@ def unequal(a: Mapping[str, Any], b: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def parameter_distance(a: Mapping[str, np.ndarray], b: Mapping[str, np.ndarray]) -> float:
-    """The largest absolute difference of any parameter; infinite if names or shapes differ."""
+    """The largest absolute difference of any parameter; infinite if names or shapes differ, or only one is a number.
+
+    Two NaN are equal, and so are two equal infinities.
+    """
     if a.keys() != b.keys() or any(np.shape(a[k]) != np.shape(b[k]) for k in a):
         return math.inf
-    return max((float(np.max(np.abs(np.asarray(a[k]) - np.asarray(b[k])), initial=0.0)) for k in a), default=0.0)
+    return max((largest_gap(np.asarray(a[k], np.float64), np.asarray(b[k], np.float64)) for k in a), default=0.0)
+
+
+def largest_gap(a: np.ndarray, b: np.ndarray) -> float:
+    """The largest absolute difference of two arrays of one shape, as in :func:`parameter_distance`."""
+    differ = ~((a == b) | (np.isnan(a) & np.isnan(b)))
+    gap = np.abs(a[differ] - b[differ])
+    return float(np.max(np.where(np.isnan(gap), np.inf, gap), initial=0.0))
 
 
 def flat_parameters(fit) -> np.ndarray:

@@ -153,11 +153,14 @@ class Context:
     def privacy(self) -> tuple[str, str]:
         """WITHIN, ABOVE or INFINITE by the ledgers of the compared cells, and an explanation in words.
 
-        A cell without a ledger is of a method without privacy, and is not counted.
+        A cell without a ledger is of a method without privacy, and is not counted. A ledger without an epsilon, such as
+        one without an event, is not within its claim.
         """
         costs = {self.data.cost[key[:4]] for key in self.compared if key[:4] in self.data.cost}
         if any(math.isinf(epsilon) for _, epsilon in costs):
             return INFINITE, "epsilon is infinite by the ledger"
+        if any(math.isnan(epsilon) for _, epsilon in costs):
+            return ABOVE, "the ledger has no epsilon"
         above = [(epsilon / claim, claim, epsilon) for claim, epsilon in costs if epsilon > claim * (1 + ROUNDING)]
         if not above:
             return WITHIN, ""

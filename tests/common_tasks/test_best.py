@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -100,6 +102,25 @@ def test_leaving_out_a_table_is_a_fit_without_it():
 def test_a_fit_without_a_score_is_refused():
     with pytest.raises(ValueError, match="has no score"):
         best.sample(np.ones((2, 3)), np.ones((2, 3)), np.zeros((1, 2, 3), dtype=bool))
+
+
+@pytest.mark.parametrize("wrong", [math.nan, math.inf, -math.inf])
+def test_a_score_that_is_read_is_a_finite_number(wrong):
+    y, s, seen = np.full((2, 3), 0.5), np.full((2, 3), 0.02), np.ones((1, 2, 3), dtype=bool)
+    for scores_, errors in ((wrong, 0.02), (0.5, wrong), (0.5, -0.02)):
+        y[0, 1], s[0, 1] = scores_, errors
+        with pytest.raises(ValueError, match="not a finite number"):
+            best.sample(y, s, seen, warm_up=2, kept=4)
+    seen[0, 0, 1] = False  # a missing score
+    assert np.isfinite(best.sample(y, s, seen, warm_up=2, kept=4).probability).all()
+
+
+@pytest.mark.parametrize("wrong", [math.nan, math.inf, 2.0])
+def test_draws_that_are_not_finite_or_never_move_are_refused(wrong):
+    draws = np.full((4, 100), 2.0)
+    draws[1, 3] = wrong
+    with pytest.raises(ValueError, match="not finite or never move"):
+        best.convergence(draws)
 
 
 SETS = ["wine", "power", "naval", "kin8nm", "protein"]
@@ -273,6 +294,19 @@ def test_the_committed_chains_have_converged():
     assert frame["ess"].min() > 300
 
 
+@pytest.mark.parametrize("wrong", [math.nan, math.inf])
+@pytest.mark.parametrize("column", ["probability", "regret", "score", "mean", "there", "rhat", "ess"])
+def test_a_committed_posterior_that_is_not_finite_is_refused(column, wrong):
+    frame = best.committed().astype({column: float})
+    row = frame.index[frame["there"].notna()][0]
+    frame.loc[row, column] = wrong
+    if column == "there" and math.isnan(wrong):
+        assert best.checked(frame, Path("x.csv")) is frame
+        return
+    with pytest.raises(ValueError, match=f"x.csv: {column} of .* is not finite; make it anew"):
+        best.checked(frame, Path("x.csv"))
+
+
 def test_pages_of_the_committed_scores_take_the_committed_posterior(linear, monkeypatch):
     """It is drawn again for other scores."""
     monkeypatch.setattr(best, "_posterior", lambda *given: pytest.fail("drawn again"))
@@ -281,6 +315,10 @@ def test_pages_of_the_committed_scores_take_the_committed_posterior(linear, monk
     assert best._committed_of(linear, "1", fitted.scores) is not None
     y = fitted.scores.y.copy()
     y[np.isfinite(fitted.scores.counted)] += 0.01
+    assert best._committed_of(linear, "1", replace(fitted.scores, y=y)) is None
+    # a missing score is committed as missing, and nothing else is
+    y = fitted.scores.y.copy()
+    y[tuple(np.argwhere(np.isfinite(fitted.scores.counted))[0])] = math.nan
     assert best._committed_of(linear, "1", replace(fitted.scores, y=y)) is None
     assert best._committed_of(linear, "2", fitted.scores) is None
     best.fit.cache_clear()

@@ -8,6 +8,7 @@ import pytest
 
 import dpbayes_bench
 from common_tasks import noise_aware, posteriors
+from dpbayes_bench import posteriors as stored
 from evaluation import convergence
 from models import kind as model_kinds
 from reports.reference import FOLDER
@@ -114,3 +115,39 @@ def test_a_difference_is_found(tmp_path):
     assert "standard errors from the committed one" in posteriors.differences(posteriors.FOLDER, tmp_path)[0]
     (tmp_path / f"{name}.json").write_text(json.dumps(info | {"hash": "0"}))
     assert "hash" in posteriors.differences(posteriors.FOLDER, tmp_path)[0]
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+@pytest.mark.parametrize("side", ["committed", "computed"])
+@pytest.mark.parametrize("column", ["mean", "sd", "q50"])
+def test_a_posterior_that_is_not_finite_is_no_agreement(tmp_path, column, side, wrong):
+    name = LINEAR[0]
+    for folder in ("committed", "computed"):
+        info = json.loads((posteriors.FOLDER / f"{name}.json").read_text())
+        if folder == side:
+            info["summary"][column][1] = wrong
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / f"{name}.json").write_text(json.dumps(info))
+    (line,) = posteriors.differences(tmp_path / "committed", tmp_path / "computed")
+    assert f"{side}/{name}.json: '{column}' must hold finite numbers" in line
+    assert "check the file out again, or compute it anew" in line
+
+
+@pytest.mark.parametrize("key", ["sd", "covariance", "scale", "draws"])
+def test_a_stored_posterior_that_is_not_finite_is_not_read(tmp_path, key):
+    name = next(n for n in COMMITTED if (n in LINEAR) == (key != "draws"))
+    info = json.loads((posteriors.FOLDER / f"{name}.json").read_text())
+    if key == "sd":
+        info["summary"]["sd"][0] = 0.0
+    elif key == "covariance":
+        info["covariance"][0][0] = np.nan
+    elif key == "scale":
+        info["closed_form"]["scale"] = np.inf
+    else:
+        with np.load(posteriors.FOLDER / f"{name}.npz") as arrays:
+            draws = arrays["draws"]
+        draws[0, 0, 0] = np.nan
+        np.savez_compressed(tmp_path / f"{name}.npz", draws=draws)
+    (tmp_path / f"{name}.json").write_text(json.dumps(info))
+    with pytest.raises(ValueError, match=f"'{key}' must hold finite numbers"):
+        stored.read(tmp_path, name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 import pickle
 import subprocess
 import sys
@@ -141,6 +142,12 @@ def test_rule_5_an_accountant_adds_up_fits():
     with pytest.raises(dpb.BudgetSpent, match=r"epsilon = 3 at delta = 3e-06; the accountant has 2\.5"):
         a_fit(accountant=charged)
     assert charged.spent == (2.0, 2e-6)
+    for cost in ((math.nan, 0.0), (0.0, math.nan), (-1.0, 0.0)):
+        with pytest.raises(ValueError, match="give two numbers of at least 0"):
+            charged.charge(*cost)
+    with pytest.raises(dpb.BudgetSpent):
+        charged.charge(math.inf, 0.0)
+    assert charged.spent == (2.0, 2e-6)
     assert copy.deepcopy(charged) is charged
     with pytest.raises(TypeError, match="n_jobs=1"):
         pickle.dumps(charged)
@@ -186,6 +193,7 @@ def test_rule_6_a_method_of_ones_own_never_sees_a_test_row(tmp_path):
 
 SPY = """
 import json
+import math
 from dataclasses import dataclass
 from methods.contract import Constants, Fit, Method, Role
 from models.linear_regression import ConstantGaussian

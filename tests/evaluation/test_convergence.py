@@ -35,3 +35,24 @@ def test_the_error_of_a_mean_is_that_of_its_effective_draws():
     """Independent draws: sd / sqrt(2000) within 15 %. Over 20 seeds the largest difference was 8 %."""
     draws = np.random.default_rng(0).standard_normal((4, 500, 1))
     assert convergence.diagnostics(draws)["mcse"][0] == pytest.approx(1 / np.sqrt(2000), rel=0.15)
+
+
+@pytest.mark.parametrize("where", [(0, 3, 1), (slice(None), slice(None), 1)], ids=["one draw", "all draws"])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 2.0])
+def test_draws_that_are_not_finite_or_never_move_are_refused(where, value):
+    """An R-hat of NaN is not above its limit. One infinite draw has an R-hat of 1.001, because ranks are compared."""
+    draws = np.random.default_rng(0).standard_normal((4, 500, 2))
+    draws[where] = value
+    if np.isfinite(value) and where == (0, 3, 1):
+        assert convergence.told_of(draws)["diagnostics"]["rhat_max"] < 1.01
+        return
+    with pytest.raises(ValueError, match="coordinate 1 are not finite or never move"):
+        convergence.told_of(draws)
+
+
+@pytest.mark.parametrize("name", ["rhat", "ess_bulk", "ess_tail"])
+def test_a_diagnostic_without_a_value_is_no_convergence(name, monkeypatch):
+    whole = convergence.diagnostics
+    monkeypatch.setattr(convergence, "diagnostics", lambda draws: whole(draws) | {name: np.array([np.nan, 1.0])})
+    with pytest.raises(ValueError, match="the chains have not converged"):
+        convergence.told_of(np.random.default_rng(0).standard_normal((4, 500, 2)))

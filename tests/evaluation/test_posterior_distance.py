@@ -46,6 +46,8 @@ def test_distances():
     assert "posterior_log_variance_ratio" not in distance_scores(Moments(exact.mean, np.zeros(3)), exact)
     with pytest.raises(ValueError, match="not finite"):
         distance_scores(Moments(np.full(3, np.nan), exact.sd), exact)
+    with pytest.raises(ValueError, match="an exact standard deviation is 0"):
+        distance_scores(exact, Moments(exact.mean, np.array([1.0, 0.0, 4.0])))
 
 
 def test_moments_of_draws():

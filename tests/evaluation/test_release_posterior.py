@@ -239,8 +239,11 @@ def test_with_nothing_but_noise_it_is_the_prior(noise):
 
 @pytest.mark.parametrize(
     ("change", "told"),
-    [({"values": np.zeros(4)}, "give 5"), ({"noise": "uniform"}, "uniform"), ({"scale": 0.0}, "scales above 0")],
-)
+    [({"values": np.zeros(4)}, "give 5"), ({"noise": "uniform"}, "uniform"), ({"scale": 0.0}, "units above 0"),
+     *(({name: wrong * np.ones(size)}, "finite") for name, size in (("values", 5), ("scale", 5), ("units", 2))
+       for wrong in (np.nan, np.inf)),
+     ({"bounds": np.nan * BOUNDS}, "bounds above 0")],
+)  # fmt: skip
 def test_a_release_that_is_none_is_refused(change, told):
     good = {"values": np.zeros(5), "scale": 1.0, "n": 3, "bounds": BOUNDS, "units": UNITS}
     with pytest.raises(ValueError, match=told):

@@ -33,6 +33,14 @@ def test_the_distance_of_two_samples_counts_weights():
     assert sampler_distance.kolmogorov(a, a, np.array([6.0, 1.0, 1.0])) == pytest.approx(0.75 - 1 / 3)
 
 
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+def test_a_draw_or_weight_that_is_not_finite_has_no_distance(wrong):
+    good, bad = np.arange(5.0), np.array([0.0, 1.0, wrong, 3.0, 4.0])
+    for given in ((bad, good), (good, bad), (good, good, bad), (good, good, np.zeros(5))):
+        with pytest.raises(ValueError, match="not finite, or all weights are 0"):
+            sampler_distance.kolmogorov(*given)
+
+
 def test_what_a_distance_adds_to_delta_is_a_bound():
     """Two normal laws moved by a little: delta of the moved pair is at most delta of the pair and (1 + e^epsilon) t."""
 

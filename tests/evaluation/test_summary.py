@@ -93,3 +93,17 @@ def test_read_scores(tmp_path):
     pd.DataFrame(rows([1.0])).drop(columns="reason").to_csv(tmp_path / "wine.csv", index=False)
     with pytest.raises(ValueError, match="column 'reason' is missing"):
         read_scores(tmp_path / "wine.csv")
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf", ""])
+@pytest.mark.parametrize("metric", ["rmse", "rhat_max"])
+def test_a_score_that_is_not_finite_is_not_ok(tmp_path, metric, value):
+    """A diagnostic may be infinite, and a split that diverged has no value."""
+    path = tmp_path / "scores.csv"
+    bad = rows([1.0])[0] | {"split": "7", "metric": metric, "value": value}
+    pd.DataFrame([*rows([1.0, 2.0]), failed(2), bad]).to_csv(path, index=False)
+    if metric == "rhat_max" and "inf" in value:
+        assert len(read_scores(path)) == 4
+        return
+    with pytest.raises(ValueError, match=rf"scores\.csv: {metric} of cell c, split '7', is '{value}' with status ok"):
+        read_scores(path)

@@ -116,6 +116,7 @@ def test_a_paper_with_its_own_code_has_a_row_per_method():
     ("bad", "words"),
     [
         (("failed", 1), "fails 'sensitivity'"),
+        (("nan", 1), "fails 'sensitivity'"),
         (("passed", 0), "'half noise' lives"),
     ],
 )

@@ -53,11 +53,16 @@ def test_the_table_names_the_method():
     assert "| AdaSSP | 4.00 | 1.50 |" in markdown(table)
 
 
-@pytest.mark.parametrize("changes", [{"lower": "4.1"}, {"lower_gdp": "4.1"}, {"wide_lower": "2.1"}])
+@pytest.mark.parametrize(
+    "changes",
+    [{"lower": "4.1"}, {"lower_gdp": "4.1"}, {"wide_lower": "2.1"}, {"lower": "nan"}, {"wide_lower": "inf"},
+     {"epsilon": "nan"}, {"wide_epsilon": ""}],
+)  # fmt: skip
 def test_a_bound_that_refutes_its_ledger_is_not_committed(tmp_path, changes):
+    """Neither is one that cannot be compared."""
     (tmp_path / "reference").mkdir()
     made_up(**changes).to_csv(tmp_path / lower_bounds.NAME, index=False)
-    with pytest.raises(ReportError, match=r"adassp: epsilon is at least [42]\.1"):
+    with pytest.raises(ReportError, match=r"adassp: epsilon is at least ([42]\.1|nan|inf|1\.5|1\.25), the ledger says"):
         lower_bounds.commit(tmp_path, tmp_path / "reference")
     assert not list((tmp_path / "reference").iterdir())
 

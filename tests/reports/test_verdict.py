@@ -303,3 +303,16 @@ def test_an_assigned_word_is_found(text):
 )
 def test_a_word_that_is_read_is_not_assigned(text):
     assert assigned(f"def f():\n    {text}\n") == set()
+
+
+@pytest.mark.parametrize("wrong", [math.nan, math.inf])
+def test_a_published_number_that_is_not_finite_is_refused(wrong):
+    paper = printed("2.000", 10, "0.1000", "sd", 3)
+    for changes in ({"mean": wrong}, {"unit": wrong}, {"runs": (2.0, wrong)}):
+        with pytest.raises(ValueError, match="the number, its unit and its runs must be finite"):
+            judge(normal_runs(2.0, 0.1, 20), replace(paper, **changes), "rmse")
+    for text in ("nan", "inf"):
+        with pytest.raises(ValueError, match="give plain decimal digits"):
+            printed(text, 10)
+        with pytest.raises(ValueError, match="give plain decimal digits"):
+            printed("2.0", 10, text, "sd")

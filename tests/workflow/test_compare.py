@@ -225,3 +225,14 @@ def test_a_score_row_of_a_papers_program_is_compared_measure_by_measure(monkeypa
     assert lines(mean=0.26)[1] == ("accuracy", "0.75", "0.74", "differs", "40 repetitions; some kernels")
     assert lines(status="no_data", reason="no file") == [("status", "ok", "no_data", "not run", "no file")]
     assert lines(status="diverged", reason="nan") == [("status", "ok", "diverged", "differs", "nan")]
+
+
+@pytest.mark.parametrize("was", [math.inf, -math.inf, math.nan, 1.0])
+@pytest.mark.parametrize("here", [math.inf, -math.inf, math.nan, 5.0])
+def test_no_tolerance_covers_an_infinity_or_a_nan(other_kernels, here, was):
+    """The tolerance of an infinite number is infinite. Two equal infinities are equal, and so are two NaN."""
+    same = here == was or (math.isnan(here) and math.isnan(was))
+    allowed, _ = compare.own_tolerance(was)
+    assert compare.word(here, was, allowed) == (EQUAL if same else DIFFERS)
+    number = Number("c", "0", "rmse", repr(was), repr(here), allowed, "", "")
+    assert number.far(1e-6) != same

@@ -165,3 +165,33 @@ def test_an_unknown_word_for_retry_is_refused(project):
     done = snakemake(project, "--cores", "1", *TARGETS, "--config", "retry=all")
     assert done.returncode != 0
     assert "--config retry=all: retry is one of timeout, failed" in done.stderr
+
+
+#: kills the process of the first fit, after a message.
+KILLED = """\
+    if not Path("tried").exists():
+        Path("tried").touch()
+        print("the first try was here", file=sys.stderr, flush=True)
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.nightly
+def test_the_message_of_a_try_that_failed_is_kept(tmp_path):
+    """Snakemake deletes the log of a job before it tries it again, as ``retries`` of the Slurm profile asks."""
+    project = copy_project(tmp_path)
+    drop_toy(project)
+    only_experiment(project, EXPERIMENT)
+    place_data(project, "wine")
+    cell = project / "workflow/cell.py"
+    start = 'if __name__ == "__main__":\n'
+    text = cell.read_text()
+    assert text.count(start) == 1
+    cell.write_text(text.replace(start, start + KILLED))
+    done = snakemake(project, "--cores", "1", "--retries", "1", TARGETS[0])
+    assert done.returncode == 0, done.stderr
+    assert (project / "tried").exists()
+    (log,) = (path for path in (project / "results/logs").glob("*.log") if "first try" in path.read_text())
+    first, _, second = log.read_text().partition("the first try was here")
+    assert len(re.findall(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$", first, re.M)) == 1
+    assert len(re.findall(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$", second, re.M)) == 1

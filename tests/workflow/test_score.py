@@ -157,3 +157,12 @@ def test_the_cost_is_at_the_budgets_delta_or_at_1e_5(budget, delta):
     epsilon, mu = float(cost["epsilon"]), 0.5
     exact = norm.cdf(mu / 2 - epsilon / mu) - math.exp(epsilon) * norm.cdf(-mu / 2 - epsilon / mu)
     assert exact == pytest.approx(delta, rel=0.02)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_a_score_that_is_not_finite_has_diverged(fitted, monkeypatch, value):
+    (cell, *_), fits, data = fitted
+    monkeypatch.setattr(score, "score_split", lambda *_: {"rmse": (value, "target")})
+    rows = score.rows_of(cell, fits, data)
+    assert {(r["status"], r["metric"], r["value"]) for r in rows} == {("diverged", "", "")}
+    assert {r["reason"] for r in rows} == {"rmse not finite: the fit has diverged"}

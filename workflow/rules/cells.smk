@@ -92,9 +92,9 @@ rule fit:
         config=lambda w: EXPERIMENTS[JOBS[w.job][0].experiment],
     shell:
         "{ENVIRONMENT} {NOISE} "
-        "{PYTHON:q} -m workflow.cell --config {params.config:q} --scale {SCALE:q} --job {wildcards.job:q} "
+        "logged {log:q} {PYTHON:q} -m workflow.cell --config {params.config:q} --scale {SCALE:q} --job {wildcards.job:q} "
         "--data {input.data:q} --results {RESULTS:q} {REUSE} {ANEW} "
-        "--retry {RETRY:q} --attempt {params.attempt:q} 2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"
+        "--retry {RETRY:q} --attempt {params.attempt:q}"
 
 
 rule fit_chunk:
@@ -116,9 +116,9 @@ rule fit_chunk:
         config=lambda w: EXPERIMENTS[JOBS[w.job][0].experiment],
     shell:
         "{ENVIRONMENT} {NOISE} "
-        "{PYTHON:q} -m workflow.cell --config {params.config:q} --scale {SCALE:q} --job {wildcards.job:q} "
+        "logged {log:q} {PYTHON:q} -m workflow.cell --config {params.config:q} --scale {SCALE:q} --job {wildcards.job:q} "
         "--chunk {wildcards.chunk:q} --data {input.data:q} --results {RESULTS:q} {REUSE} {ANEW} "
-        "--retry {RETRY:q} 2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"
+        "--retry {RETRY:q}"
 
 
 rule cell:
@@ -141,9 +141,9 @@ rule cell:
         config=lambda w: EXPERIMENTS[CELLS[w.cell].experiment],
     shell:
         "{ENVIRONMENT} {NOISE} "
-        "{PYTHON:q} -m workflow.cell --config {params.config:q} --scale {SCALE:q} --cell {wildcards.cell:q} "
+        "logged {log:q} {PYTHON:q} -m workflow.cell --config {params.config:q} --scale {SCALE:q} --cell {wildcards.cell:q} "
         "--data {input.data:q} --results {RESULTS:q} {REUSE} "
-        "--retry {RETRY:q} --attempt {params.attempt:q} 2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"
+        "--retry {RETRY:q} --attempt {params.attempt:q}"
 
 
 def scoring_code(group, *roots):
@@ -171,9 +171,8 @@ rule draws:
         ),
         config=lambda w: EXPERIMENTS[JOBS[w.job][0].experiment],
     shell:
-        "{ENVIRONMENT} {PYTHON:q} -m workflow.draws --config {params.config:q} --scale {SCALE:q} "
-        "--job {wildcards.job:q} --attempt {params.attempt:q} --data {input.data:q} --results {RESULTS:q} 2> {log:q} "
-        "|| {{ tail -n 20 {log:q} >&2; exit 1; }}"
+        "{ENVIRONMENT} logged {log:q} {PYTHON:q} -m workflow.draws --config {params.config:q} --scale {SCALE:q} "
+        "--job {wildcards.job:q} --attempt {params.attempt:q} --data {input.data:q} --results {RESULTS:q}"
 
 
 rule score:
@@ -194,6 +193,6 @@ rule score:
         config=lambda w: EXPERIMENTS[w.experiment],
         cells=lambda w: len(cells_of(w.experiment, w.dataset)),
     shell:
-        "{ENVIRONMENT} {PYTHON:q} -m workflow.score --config {params.config:q} --cells {params.cells:q} "
+        "{ENVIRONMENT} logged {log:q} {PYTHON:q} -m workflow.score --config {params.config:q} --cells {params.cells:q} "
         "--scale {params.scale:q} --dataset {wildcards.dataset:q} --data {input.data:q} --results {RESULTS:q} "
-        "{REUSE} --out {output:q} 2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"
+        "{REUSE} --out {output:q}"

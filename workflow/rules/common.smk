@@ -83,6 +83,14 @@ ENVIRONMENT = " ".join(
     f"{k}={shlex.quote(v)}" for k, v in environment.variables().items()
 )
 
+# Snakemake deletes a job's log before it tries the job again. So the log is a link to NAME.log.tries, to which each try
+# appends, also one that is killed.
+shell.prefix(
+    "set -euo pipefail; "
+    'kept() {{ ln -sf "$(basename "$1").tries" "$1"; date "+%F %T" >> "$1"; }}; '
+    'logged() {{ local log="$1"; shift; kept "$log"; "$@" 2>> "$log" || {{ tail -n 20 "$log" >&2; exit 1; }}; }}; '
+)
+
 # an experiment file of one's own takes the place of those of the papers and the common tasks
 OWN = [p for p in str(config.get("experiments") or "").split(",") if p]
 try:

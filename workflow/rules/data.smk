@@ -50,5 +50,5 @@ rule fetch:
     params:
         tried=tried_with,
     shell:
-        "{ENVIRONMENT} {PYTHON:q} -m datasets.fetch {wildcards.dataset:q} --raw {RESULTS:q}/raw --out {output:q} {MIRROR_OPTION} 2>&1 "
-        "| tee {log:q} && printf '%s' {params.tried:q} > {RESULTS:q}/data/{wildcards.dataset:q}.tried"
+        "kept {log:q}; {ENVIRONMENT} {PYTHON:q} -m datasets.fetch {wildcards.dataset:q} --raw {RESULTS:q}/raw --out {output:q} {MIRROR_OPTION} 2>&1 "
+        "| tee -a {log:q} && printf '%s' {params.tried:q} > {RESULTS:q}/data/{wildcards.dataset:q}.tried"

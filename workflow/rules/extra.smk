@@ -61,8 +61,8 @@ rule extra:
             [f"{RESULTS}/extra/{t}" for t in EXTRA[w.extra].tables],
         ),
     shell:
-        "{ENVIRONMENT} {PYTHON:q} -m workflow.extra {params.paper:q} {params.table:q} --scale {params.scale:q} "
-        "--results {RESULTS:q} --attempt {params.attempt:q} 2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"
+        "{ENVIRONMENT} logged {log:q} {PYTHON:q} -m workflow.extra {params.paper:q} {params.table:q} --scale {params.scale:q} "
+        "--results {RESULTS:q} --attempt {params.attempt:q}"
 
 
 rule table:
@@ -94,8 +94,8 @@ rule privacy_audit:
     params:
         fits=OWN_FITS,
     shell:
-        "{ENVIRONMENT} {PYTHON:q} -m audit.tables --checks {output.checks:q} --mutants {output.mutants:q} "
-        "--fits {params.fits:q} --kept {RESULTS:q}/audit 2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"
+        "{ENVIRONMENT} logged {log:q} {PYTHON:q} -m audit.tables --checks {output.checks:q} --mutants {output.mutants:q} "
+        "--fits {params.fits:q} --kept {RESULTS:q}/audit"
 
 
 rule lower_bounds:
@@ -111,5 +111,4 @@ rule lower_bounds:
     log:
         f"{RESULTS}/logs/lower_bounds.log",
     shell:
-        "{ENVIRONMENT} {PYTHON:q} -m audit.bounds --out {output:q} --kept {RESULTS:q}/audit "
-        "2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"
+        "{ENVIRONMENT} logged {log:q} {PYTHON:q} -m audit.bounds --out {output:q} --kept {RESULTS:q}/audit"

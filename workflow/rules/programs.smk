@@ -30,9 +30,8 @@ rule program_scores:
         noise=config["noise"],
         mirror=MIRROR_OPTION,
     shell:
-        "{ENVIRONMENT} {NOISE} {PYTHON:q} -m workflow.program {wildcards.program:q} scores {wildcards.name:q} "
-        "--scale {params.scale:q} --raw {RESULTS:q}/raw {MIRROR_OPTION} --out {output:q} 2> {log:q} "
-        "|| {{ tail -n 20 {log:q} >&2; exit 1; }}"
+        "{ENVIRONMENT} {NOISE} logged {log:q} {PYTHON:q} -m workflow.program {wildcards.program:q} scores {wildcards.name:q} "
+        "--scale {params.scale:q} --raw {RESULTS:q}/raw {MIRROR_OPTION} --out {output:q}"
 
 
 rule program_check:
@@ -50,8 +49,8 @@ rule program_check:
         noise=config["noise"],
         mirror=MIRROR_OPTION,
     shell:
-        "{ENVIRONMENT} {NOISE} {PYTHON:q} -m workflow.program {wildcards.program:q} checks {wildcards.name:q} {MIRROR_OPTION} "
-        "--out {output:q} 2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"
+        "{ENVIRONMENT} {NOISE} logged {log:q} {PYTHON:q} -m workflow.program {wildcards.program:q} checks {wildcards.name:q} {MIRROR_OPTION} "
+        "--out {output:q}"
 
 
 rule program_tables:
@@ -82,6 +81,5 @@ rule program_tables:
     log:
         f"{RESULTS}/logs/{{program}}.log",
     shell:
-        "{ENVIRONMENT} {PYTHON:q} -m reports.papers {wildcards.program:q} --results {RESULTS:q} "
-        "--out {RESULTS:q}/{wildcards.program:q}/tables --figures {RESULTS:q}/{wildcards.program:q}/figures "
-        "2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"
+        "{ENVIRONMENT} logged {log:q} {PYTHON:q} -m reports.papers {wildcards.program:q} --results {RESULTS:q} "
+        "--out {RESULTS:q}/{wildcards.program:q}/tables --figures {RESULTS:q}/{wildcards.program:q}/figures"

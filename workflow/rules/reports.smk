@@ -55,7 +55,7 @@ rule manifest:
         scale=SCALE,
         noise=config["noise"],
     shell:
-        "{ENVIRONMENT} {NOISE} {PYTHON:q} -m workflow.environment --manifest {output:q} --scale {params.scale:q} 2> {log:q}"
+        "{ENVIRONMENT} {NOISE} logged {log:q} {PYTHON:q} -m workflow.environment --manifest {output:q} --scale {params.scale:q}"
 
 
 rule report:
@@ -96,8 +96,7 @@ rule report:
         # other cells make another report; each result of `--report` repeats what stands here
         cells=sha256(" ".join(sorted(CELLS)).encode()).hexdigest(),
     shell:
-        "{PYTHON:q} -m reports.build all --scale {params.scale:q} --results {RESULTS:q} --scores {input.scores:q} "
-        "2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"
+        "logged {log:q} {PYTHON:q} -m reports.build all --scale {params.scale:q} --results {RESULTS:q} --scores {input.scores:q}"
 
 
 rule downloads:
@@ -121,8 +120,7 @@ rule downloads:
     params:
         run=["--results", RESULTS] if SCALE == "full" else [],
     shell:
-        "{PYTHON:q} -m reports.downloads --out {RESULTS:q}/report/downloads {params.run:q} 2> {log:q} "
-        "|| {{ tail -n 20 {log:q} >&2; exit 1; }}"
+        "logged {log:q} {PYTHON:q} -m reports.downloads --out {RESULTS:q}/report/downloads {params.run:q}"
 
 
 rule part:
@@ -142,9 +140,8 @@ rule part:
     params:
         scale=SCALE,
     shell:
-        "{PYTHON:q} -m reports.build all --scale {params.scale:q} --results {RESULTS:q} --config {input.configs:q} "
-        "--scores {input.scores:q} --out {RESULTS:q}/parts/{wildcards.part:q} 2> {log:q} "
-        "|| {{ tail -n 20 {log:q} >&2; exit 1; }}"
+        "logged {log:q} {PYTHON:q} -m reports.build all --scale {params.scale:q} --results {RESULTS:q} --config {input.configs:q} "
+        "--scores {input.scores:q} --out {RESULTS:q}/parts/{wildcards.part:q}"
 
 
 def all_of(paper):
@@ -180,5 +177,4 @@ rule audit:
     log:
         f"{RESULTS}/logs/report_audit.log",
     shell:
-        "{PYTHON:q} -m reports.audit_tables --extra {RESULTS:q}/extra --out {RESULTS:q}/parts/audit 2> {log:q} "
-        "|| {{ tail -n 20 {log:q} >&2; exit 1; }}"
+        "logged {log:q} {PYTHON:q} -m reports.audit_tables --extra {RESULTS:q}/extra --out {RESULTS:q}/parts/audit"

@@ -52,6 +52,8 @@ def test_a_posterior_is_checked_again_where_any_difference_is_above_the_limit():
     assert not sampler_check.above(row)
     for key in ("mean_z", "variance_z", "energy_z"):
         assert sampler_check.above({**row, key: 4.1})
+        assert sampler_check.above({**row, key: float("nan")})
+    assert sampler_check.above({**row, "limit_z": float("nan")})
 
 
 def test_every_law_is_a_cell_of_the_experiment():

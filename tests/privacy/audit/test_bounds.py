@@ -135,3 +135,33 @@ def test_candidates_differ_in_the_last_row(relation):
         assert len(other.x) == len(d.x) - (relation is Relation.ADD_REMOVE)
         same = len(d.x) - 1
         assert np.array_equal(d.x[:same], other.x[:same])
+
+
+def test_a_score_that_is_nan_is_refused():
+    scores = np.random.default_rng(0).standard_normal(100)
+    wrong = scores.copy()
+    wrong[70] = np.nan
+    for pair in ((scores, wrong), (wrong, scores)):
+        with pytest.raises(ValueError, match="a score is NaN"):
+            audit.epsilon_lower_bound(*pair, 1e-5)
+    wrong[70] = np.inf
+    assert audit.epsilon_lower_bound(scores, wrong, 1e-5).epsilon < 1
+
+
+class Constant(Toy):
+    """A draw, and the number of rows, which never moves."""
+
+    def fit(self, task, settings, budget, rng):
+        fit = super().fit(task, settings, budget, rng)
+        fit.posterior.w[0] = task.n
+        return fit
+
+
+def test_a_parameter_that_never_moves_and_differs_is_seen():
+    """With a threshold on the draws alone, 40 fits show next to nothing."""
+    few = replace(S, steps=1)
+    _, d, other = bounds.worst_pair_of_draws(Constant(), TASK, few, SPEC, 1, draws=4)
+    scores = bounds.draw_scores(Constant(), d, other, few, SPEC, 20, 1)
+    assert {*map(float, scores[0])} == {float(d.n)}
+    assert {*map(float, scores[1])} == {float(other.n)}
+    assert d.n != other.n

@@ -84,3 +84,10 @@ def test_the_bound_on_a_sum_of_products_holds():
     sums = np.abs((z[:, 1:] * z[:, :-1]).sum(axis=1))
     assert np.mean(sums > math.sqrt(2 * 99 * x) + 2 * x) <= 1e-2
     assert np.mean(sums > math.sqrt(2 * 99 * x) / 3) > 1e-2
+
+
+def test_noise_that_is_no_number_is_correlated():
+    rows = np.random.default_rng(0).standard_normal((20, 30))
+    assert serial(rows) == ""
+    rows[3, 4] = np.nan
+    assert "correlation of nan" in serial(rows)

@@ -95,3 +95,25 @@ def test_fewer_numbers_than_releases_are_said():
             return super().fit(task, settings, budget, rng)
 
     assert "the ordinary fit drew no noise" in audit.same_path(Silent(), TASK, S, SPEC, 0)
+
+
+class Ends(Toy):
+    """A fit that ends with ``given`` as parameters, and with ``recorded`` if an audit records it."""
+
+    def fit(self, task, settings, budget, rng):
+        fit = super().fit(task, settings, budget, rng)
+        fit.posterior.w[:] = self.recorded if budget._recorder.one_by_one else self.given
+        return fit
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+def test_a_parameter_that_is_not_finite_is_seen(wrong):
+    """Relative to an infinite one, every difference is small."""
+
+    def found(given, recorded):
+        return audit.same_path(type("Variant", (Ends,), {"given": given, "recorded": recorded})(), TASK, S, SPEC, 0)
+
+    assert found(2.0, 2.0) == ""
+    assert "differ in w by inf" in found(2.0, wrong)
+    for recorded in (wrong, 2.0, [5.0, wrong, wrong]):
+        assert "w of the ordinary fit is not finite" in found(wrong, recorded)

@@ -122,3 +122,16 @@ def test_overspending_is_seen_in_mode_enforce():
 
 def test_a_method_that_needs_a_noise_multiplier_is_not_asked():
     assert audit.overspending(Toy(), TASK, S, SPEC, 1) == ""
+
+
+class Holes:
+    """One number in a hundred is NaN, in blocks."""
+
+    def _fill(self, out):
+        super()._fill(out)
+        out[:, ::100] = np.nan
+
+
+def test_a_number_that_is_nan_is_far_out():
+    found = audit.tail_fault(with_mechanism(Holes), TASK, S, SPEC, 1, 1e-6)
+    assert "in a block: 40" in found

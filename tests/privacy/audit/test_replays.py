@@ -68,3 +68,38 @@ def test_pattern_of_releases_that_depends_on_rows_is_refused():
     with pytest.raises(audit.StructureDiffers, match="no counterpart"):
         audit.replay(Stops(), far, TASK, S, SPEC, 0)
     assert audit.checks(Stops(), TASK, S, SPEC, 0)["runs"]
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+def test_a_parameter_that_only_one_fit_can_compute_differs(wrong):
+    """NaN is not above any limit. Equal releases that lead to NaN on one of two neighbours are a leak."""
+    assert audit.parameter_distance({"w": np.array([1.0, wrong])}, {"w": np.array([1.0, 2.0])}) == np.inf
+    assert audit.parameter_distance({"w": np.array([1.0, wrong])}, {"w": np.array([1.0, wrong])}) == 0
+    assert audit.parameter_distance({"w": np.array([1.0, wrong])}, {"w": np.array([1.5, wrong])}) == 0.5
+
+    class Leaks(Toy):
+        def fit(self, task, settings, budget, rng):
+            fit = super().fit(task, settings, budget, rng)
+            if np.abs(task.x).max() > 1e5:
+                fit.posterior.w[0] = wrong
+            return fit
+
+    assert "equal releases, posterior parameters differ by inf" in audit.checks(Leaks(), TASK, S, SPEC, 0)["posterior"]
+
+
+def test_a_release_that_moves_by_nan_exceeds_its_sensitivity(monkeypatch):
+    """A mechanism refuses such a value. A mechanism that does not is seen here."""
+    monkeypatch.setattr("privacy.budget.np.isfinite", np.ones_like)
+
+    class Overflows(Toy):
+        def fit(self, task, settings, budget, rng):
+            fit = super().fit(task, replace(settings, rate=1.0), budget, rng)
+            mechanism = budget.gaussian(
+                "second", sensitivity=1.0, noise_multiplier=1.0, relation=self.privacy, proof="x"
+            )
+            mechanism.release(np.array([np.nan if np.abs(task.x).max() > 1e5 else 0.0]))
+            return fit
+
+    found = audit.replay(Overflows(), TASK, audit.with_last_row(TASK, np.array([1e6, 0.0]), 0.0), S, SPEC, 0)
+    assert found.ratio == np.inf
+    assert found.gaps[1].moved == 1

@@ -70,6 +70,7 @@ def ledger(scores, method, claimed, epsilon):
         (14.0, 13.0, "holds only beyond the claimed epsilon", "epsilon up to 14 for a claimed 1 by the ledger"),
         (1.0, "inf", "holds", "epsilon is infinite by the ledger"),
         ("inf", "inf", "holds only without noise", "epsilon is infinite by the ledger"),
+        ("", "", "holds only beyond the claimed epsilon", "the ledger has no epsilon"),
     ],
 )
 def test_which_reading_is_private_is_what_its_ledger_says(config, scores, printed, authors, word, told):
