@@ -9,14 +9,29 @@ def only_naval_clearly_better(compared: pd.DataFrame) -> bool:
     return set(compared.loc[better, "dataset"]) == {"naval"}
 
 
-def dp_sep_better_on_abalone_worse_on_adult(compared: pd.DataFrame) -> bool:
-    """Only the corrected DP-SEP is significantly better than DP-SGD, on Abalone. On Adult it is significantly worse."""
-    better, worse = compared[compared["low"] > 0], compared[compared["high"] < 0]
-    worse = worse[worse["method"] == "dp_sep_corrected"]
-    return (
-        set(better["method"]) == {"dp_sep_corrected"}
+CHAINS = {"dp_sgld", "dp_sgnht", "dp_penalty", "dp_hmc"}
+
+
+def only_dp_sep_and_chains_better(compared: pd.DataFrame, chains: pd.DataFrame, scores: pd.DataFrame) -> bool:
+    """Of all private methods, only the corrected DP-SEP and chains are significantly better than DP-SGD, on Abalone.
+
+    On Adult the corrected DP-SEP is significantly worse. There, at every budget, its log ratio of variances to the
+    exact posterior is below 0 on every split, and so is that of DP-VI.
+    """
+    likelihood = scores["metric"] == "test_log_likelihood"
+    every = set(compared["method"]) | set(chains["method"]) | {"dp_sgd"}
+    better = compared[compared["low"] > 0]
+    worse = compared[(compared["high"] < 0) & (compared["method"] == "dp_sep_corrected")]
+    narrow = scores[~likelihood & (scores["dataset"] == "adult")]
+    narrow = narrow[narrow["method"].isin(["dp_sep_corrected", "dp_vi_vinaroz_corrected"])]
+    return bool(
+        set(scores.loc[likelihood, "method"]) == every
+        and set(chains["method"]) == set(chains.loc[chains["low"] > 0, "method"]) == CHAINS
+        and set(better["method"]) == {"dp_sep_corrected"}
         and set(better["dataset"]) == {"abalone"}
         and set(worse["dataset"]) == {"adult"}
+        and narrow["method"].nunique() == 2
+        and (narrow["value"] < 0).all()
     )
 
 
@@ -33,15 +48,24 @@ def tuning_helps_but_joint_dp_em(tuned: pd.DataFrame) -> bool:
     return gains.sum() > losses.sum() and losses[joint].any() and not gains[joint].any()
 
 
-def chains_by_budget(compared: pd.DataFrame) -> bool:
-    """All chains lose to DP-VI at 0.1, and none is better at 1. At 8 all are better on Naval and worse on Adult."""
+def chains_by_budget(compared: pd.DataFrame, network: pd.DataFrame) -> bool:
+    """All chains lose to DP-VI at 0.1. At 1 none is better and over half are close.
+
+    At 8 all are better on Naval and Abalone and worse on Adult, and on no other data set do all differ. On the network,
+    none is better below 8.
+    """
     at = compared["setting"]
-    naval, adult = (compared[(at == "epsilon=8") & (compared["dataset"] == d)] for d in ("naval", "adult"))
+    last = compared[at == "epsilon=8"].groupby("dataset")
+    better, worse = last["low"].min() > 0, last["high"].max() < 0
+    second = compared[at == "epsilon=1"]
     return bool(
         (compared.loc[at == "epsilon=0.1", "high"] < 0).all()
-        and not (compared.loc[at == "epsilon=1", "low"] > 0).any()
-        and (naval["low"] > 0).all()
-        and (adult["high"] < 0).all()
+        and not (second["low"] > 0).any()
+        and (second["close"] == "yes").mean() > 0.5
+        and not (network.loc[network["setting"] != "epsilon=8", "low"] > 0).any()
+        and set(better.index[better]) == {"naval", "abalone"}
+        and set(worse.index[worse]) == {"adult"}
+        and set(compared["method"]) == CHAINS
     )
 
 

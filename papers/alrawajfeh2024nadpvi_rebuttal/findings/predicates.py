@@ -4,9 +4,18 @@ import numpy as np
 import pandas as pd
 
 
-def trace_average_better(compared: pd.DataFrame) -> bool:
-    """The calibration error of the trace average is below NA-DPVI's at every epsilon."""
-    return bool((compared["high"] < 0).all())
+def trace_average_better(compared: pd.DataFrame, dpvim: pd.DataFrame) -> bool:
+    """The calibration error of the trace average is below NA-DPVI's at all three budgets.
+
+    DPVIm's is below that of the trace average at epsilon = 1, and does not differ significantly at the others.
+    """
+    shown = dpvim[(dpvim["high"] < 0) | (dpvim["low"] > 0)]
+    return bool(
+        len(compared) == len(dpvim) == 3
+        and (compared["high"] < 0).all()
+        and shown["setting"].tolist() == ["epsilon=1"]
+        and (shown["high"] < 0).all()
+    )
 
 
 def error_ignores_epsilon(scores: pd.DataFrame) -> bool:
