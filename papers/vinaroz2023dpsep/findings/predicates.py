@@ -36,7 +36,7 @@ def settings_of_vi_and_three_spreads_do_not_fit(cells: pd.DataFrame) -> bool:
     The point estimate is refuted on none. The published spreads of both are below half of SEP's and of ours on the same
     three data sets, and the spread of one of the two is not on the other data sets.
     """
-    cells = cells.set_index(["method", "reading", "dataset"])
+    cells = cells.set_index(["method", "reading", "dataset"]).sort_index()
     refuted = (cells["p"] < 1e-4) & (cells["mean"] > 1.1 * cells["published_mean"])
     told, ours = cells["published_std"], cells["std"]
     sep = told["sep", "printed"]
@@ -59,7 +59,9 @@ def worse_than_dp_vi_on_four_nowhere_than_adassp(compared: pd.DataFrame) -> bool
     higher = (compared["metric"] == "test_log_likelihood") == (compared["difference"] > 0)
     shown = (compared["low"] > 0) | (compared["high"] < 0)
     words = pd.Series(np.where(~shown, "", np.where(higher, "better", "worse")), compared.index)
-    table = words.to_frame("word").set_index([compared["id"], compared["metric"], compared["dataset"]])["word"]
+    table = (
+        words.to_frame("word").set_index([compared["id"], compared["metric"], compared["dataset"]])["word"].sort_index()
+    )
     vi, adassp = table["corrected DP-SEP / DP-VI"], table["corrected DP-SEP / DP linear regression"]
     return bool(
         len(vi) == len(adassp) == 10

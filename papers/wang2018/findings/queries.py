@@ -33,7 +33,9 @@ def wang2018_reproduction(rows) -> dict[str, object]:
     """
     noisy = {r: v[v["rank"] != ""] for r in ("authors", "printed") for v in [rows("verdicts", reading=r)]}
     without_one = {r: [uniform(v[v["dataset"] != d]).pvalue for d in v["dataset"].unique()] for r, v in noisy.items()}
-    by_table = sorted(((d, uniform(v).pvalue) for d, v in noisy["authors"].groupby("dataset")), key=lambda pair: pair[1])
+    by_table = sorted(
+        ((d, uniform(v).pvalue) for d, v in noisy["authors"].groupby("dataset")), key=lambda pair: pair[1]
+    )
     authors = rows("verdicts", reading="authors", metric="mse")
     printed = authors["published_mean"].astype(float)
     of_mean = authors["dataset"].map(printed[authors["our_method"] == "trivial"].groupby(authors["dataset"]).first())
