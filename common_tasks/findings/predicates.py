@@ -3,10 +3,20 @@
 import pandas as pd
 
 
-def only_naval_clearly_better(compared: pd.DataFrame) -> bool:
-    """All private methods that beat DP-VI by more than a tenth of the scale do so on Naval."""
-    better = (compared["low"] > 0) & (compared["difference"] > compared["margin"].astype(float))
-    return set(compared.loc[better, "dataset"]) == {"naval"}
+def only_naval_clearly_better(compared: pd.DataFrame, exact: pd.DataFrame) -> bool:
+    """Two private methods beat DP-VI by more than a tenth of the scale, both on Naval.
+
+    Apart from Naval, DP-VI's difference from the exact posterior is shown to be below a tenth of the scale.
+    """
+    better = compared[(compared["low"] > 0) & (compared["difference"] > compared["margin"])]
+    close = exact[["low", "high"]].abs().max(axis=1) < exact["margin"]
+    return bool(
+        better["dataset"].tolist() == ["naval"] * 2
+        and better["method"].nunique() == 2
+        and len(exact) == 5
+        and exact.loc[~close, "dataset"].tolist() == ["naval"]
+        and (exact["margin"] > 0).all()
+    )
 
 
 CHAINS = {"dp_sgld", "dp_sgnht", "dp_penalty", "dp_hmc"}
@@ -36,16 +46,28 @@ def only_dp_sep_and_chains_better(compared: pd.DataFrame, chains: pd.DataFrame, 
 
 
 def network_wins_and_loses(line: pd.DataFrame, others: pd.DataFrame) -> bool:
-    """DP-VI on the network beats linear DP-SGD somewhere, and loses to two private linear methods, both on Naval."""
+    """DP-VI on the network beats linear DP-SGD on three of five, and loses to two private linear methods on Naval."""
     losses = others[others["high"] < 0]
-    return bool((line["low"] > 0).any()) and losses["dataset"].tolist() == ["naval"] * 2 and losses["id"].nunique() == 2
+    return bool(
+        len(line) == 5
+        and (line["low"] > 0).sum() == 3
+        and losses["dataset"].tolist() == ["naval"] * 2
+        and losses["id"].nunique() == 2
+    )
 
 
 def tuning_helps_but_joint_dp_em(tuned: pd.DataFrame) -> bool:
-    """Tuning gives more significant gains than losses, and for the joint DP-EM only losses."""
+    """Tuning gives more significant gains than losses, and for the joint DP-EM only losses.
+
+    So it is without any one data set.
+    """
     gains, losses = tuned["low"] > 0, tuned["high"] < 0
     joint = tuned["method"] == "dp_em_corrected"
-    return gains.sum() > losses.sum() and losses[joint].any() and not gains[joint].any()
+    rest = [tuned["dataset"] != d for d in tuned["dataset"].unique()]
+    return all(
+        (gains & r).sum() > (losses & r).sum() and (losses & joint & r).any() and not (gains & joint & r).any()
+        for r in rest
+    )
 
 
 def chains_by_budget(compared: pd.DataFrame, network: pd.DataFrame) -> bool:
@@ -69,6 +91,10 @@ def chains_by_budget(compared: pd.DataFrame, network: pd.DataFrame) -> bool:
     )
 
 
-def gaussian_never_worse(compared: pd.DataFrame) -> bool:
-    """The corrected DP-SEP is nowhere better than one private Gaussian, and worse in most comparisons."""
-    return not (compared["low"] > 0).any() and (compared["high"] < 0).mean() > 0.5
+def gaussian_never_worse(compared: pd.DataFrame, em: pd.DataFrame) -> bool:
+    """The corrected DP-SEP is nowhere better than one private Gaussian, and worse at every budget on two of three.
+
+    The joint DP-EM is better somewhere.
+    """
+    worse = (compared["high"] < 0).groupby(compared["dataset"]).mean()
+    return bool(not (compared["low"] > 0).any() and sorted(worse) == [0, 1, 1] and (em["low"] > 0).any())

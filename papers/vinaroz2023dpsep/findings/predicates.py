@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pandas as pd
+from scipy.stats import t as student
 
 
 def hardly_moves(scores: pd.DataFrame) -> bool:
@@ -21,13 +22,23 @@ def hardly_moves(scores: pd.DataFrame) -> bool:
     return bool(len(trivial) == 5 and still == [4, 4] and all(larger) and (trivial > 0).all())
 
 
-def deterioration_is_not_the_programs(cells: pd.DataFrame) -> bool:
-    """From C = 1 to 10, the published RMSE grows on every data set, and by more than that of the authors' code."""
-    rows = cells[cells["mean"].notna()]
-    rows = rows.assign(clip=rows["setting"].str.extract(r"(?:clip|C)=(\d+)")[0].to_numpy())
-    table = rows.set_index(["dataset", "clip"])[["published_mean", "mean"]].unstack()
-    grown = {c: table[c]["10"] - table[c]["1"] for c in ("published_mean", "mean")}
-    return bool((grown["published_mean"] > 0).all() and (grown["published_mean"] > grown["mean"]).all())
+def deterioration_is_not_the_programs(cells: pd.DataFrame, compared: pd.DataFrame) -> bool:
+    """From C = 1 to 10, published RMSE and log-likelihood get worse on all data sets, and more than the authors' code.
+
+    The RMSE of the authors' code is significantly larger at C = 10 on Kin8nm only.
+    """
+    cells = cells.assign(clip=cells["our_setting"].str.removeprefix("clip="))
+    table = cells.set_index(["table", "dataset", "clip"])[["published_mean", "mean"]].unstack()
+    worse = {"8": 1.0, "9": -1.0}
+    sign = table.index.get_level_values("table").map(worse).to_numpy()
+    published, ours = (sign * (table[c]["10"] - table[c]["1"]) for c in ("published_mean", "mean"))
+    run = ours.notna()
+    return bool(
+        run.sum() == 10
+        and (published > 0).all()
+        and (published > ours)[run].all()
+        and compared.loc[compared["low"] > 0, "dataset"].tolist() == ["kin8nm"]
+    )
 
 
 def settings_of_vi_and_three_spreads_do_not_fit(cells: pd.DataFrame) -> bool:
@@ -73,12 +84,17 @@ def worse_than_dp_vi_on_four_nowhere_than_adassp(compared: pd.DataFrame) -> bool
 
 
 def program_gives_the_columns(cells: pd.DataFrame, ledger: pd.DataFrame) -> bool:
-    """The authors' code (infinite epsilon) is within the margins for 18 of 20 numbers, algorithm 3 for none."""
+    """The authors' code (infinite epsilon) reproduces 18 of 20 numbers, algorithm 3 none. Margins agree with that."""
     error = (cells["mean"] - cells["published_mean"]).abs()
     ratio = error <= 0.1 * cells["published_mean"]
-    near = np.where(cells["metric"] == "rmse", ratio, error <= math.log(1.1))
+    near = np.where(cells["metric"] == "rmse", ratio, error <= math.log(1.1)) & (cells["verdict"] == "reproduced")
     authors = cells["reading"] == "authors"
-    return bool(near[authors].sum() >= 18 and near[~authors].sum() == 0 and np.isposinf(ledger["epsilon"]).all())
+    return bool(
+        near[authors].sum() >= 18
+        and len(cells) == 40
+        and not (cells["verdict"] == "reproduced")[~authors].any()
+        and np.isposinf(ledger["epsilon"]).all()
+    )
 
 
 def one_mean_without_clipping(cells: pd.DataFrame, compared: pd.DataFrame) -> bool:
@@ -121,17 +137,27 @@ def same_order_over_decades(scores: pd.DataFrame) -> bool:
 
 
 def refuted_though_called_reproduced(cells: pd.DataFrame) -> bool:
-    """For most numbers that the first rule called reproduced, the median is far above the published mean (p < 1e-3)."""
+    """For most numbers that the first rule called reproduced, the median is far above the published mean (p < 1e-3).
+
+    So it is without any one data set, and at least one t interval of 95 % reaches below zero.
+    """
     far = (cells["median"] > 2 * cells["published_mean"]) & (cells["p"] < 1e-3)
-    return bool(far.mean() > 0.5)
+    rest = [far[cells["dataset"] != d].mean() for d in cells["dataset"].unique()]
+    low = cells["mean"] - student.isf(0.025, cells["n"] - 1) * cells["std"] / cells["n"] ** 0.5
+    return bool(min(rest) > 0.5 and (low < 0).any() and (cells["mean"] > 0).all())
 
 
 def closest_but_not_told(cells: pd.DataFrame, compared: pd.DataFrame) -> bool:
-    """SEP's mean RMSE is nearer to the published one on the authors' splits, but nowhere significantly."""
+    """SEP's means are nearer to the published ones on the authors' splits, but nowhere significantly.
+
+    The means are of RMSE and log-likelihood on five data sets.
+    """
     off = cells.assign(off=(cells["mean"] - cells["published_mean"].astype(float)).abs())
-    off = off.set_index(["dataset", "protocol"])["off"].unstack()
+    off = off.set_index(["table", "dataset", "protocol"])["off"].unstack()
     return bool(
-        (off["authors"] < off["literature"]).all() and not ((compared["low"] > 0) | (compared["high"] < 0)).any()
+        len(off) == 10
+        and (off["authors"] < off["literature"]).all()
+        and not ((compared["low"] > 0) | (compared["high"] < 0)).any()
     )
 
 
