@@ -210,10 +210,10 @@ def names(rows: pd.DataFrame, found: list[Finding], others: list[Finding]) -> di
     }
 
 
-def other_sets() -> str:
-    """The numbers that are judged together of each paper with its own code, in words."""
-    counts = [f"{p.family:,} of {p.title}" for p in sorted((p for p, _ in programs().values()), key=lambda p: p.title)]
-    return f"{', '.join(counts[:-1])} and {counts[-1]}"
+def other_sets() -> list[dict[str, object]]:
+    """The papers whose numbers are judged as a set of their own: title and number."""
+    papers_of = sorted((p for p, _ in programs().values()), key=lambda p: p.title)
+    return [{"title": p.title, "family": p.family} for p in papers_of]
 
 
 def margins(rows: pd.DataFrame) -> dict[str, object]:
