@@ -164,6 +164,14 @@ DIAGNOSTICS = {
 }
 
 
+def of_published(name: str) -> Metric:
+    """The metric by which a published number is judged, or one with the same margin.
+
+    An accuracy is judged as an error. A name that is no metric of this suite is an output of a sampler.
+    """
+    return METRICS.get(ERROR_OF_ACCURACY if name == "accuracy" else name, METRICS["sampler_output"])
+
+
 def judged(name: str) -> Metric:
     """The metric ``name``. Raises ValueError if it does not exist or has no direction."""
     found = METRICS.get(name)

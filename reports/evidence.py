@@ -49,7 +49,7 @@ SINGLE = 0.01
 #: largest spread of the logarithms of runs that :func:`single` judges by t.
 NARROW = 0.25
 #: the standard deviation of a normal distribution is this many times its median absolute deviation.
-_MAD = 1.4826
+MAD = 1.4826
 #: for a normal distribution: standard error of the median in units of sd / sqrt(n), interquartile range in units of sd.
 MEDIAN, RANGE = math.sqrt(math.pi / 2), 1.3489795
 #: relative tolerance for rounding of the inputs: .3 - .2 - .1 is not 0 in binary.
@@ -287,7 +287,7 @@ def _positive(metric: str) -> bool:
 def light_tails(runs: np.ndarray) -> np.ndarray:
     """Whether s <= 2 * 1.4826 MAD over the last axis of ``runs``: at most twice what a normal distribution has."""
     deviation = np.median(np.abs(runs - np.median(runs, axis=-1, keepdims=True)), axis=-1)
-    return runs.std(axis=-1, ddof=1) <= 2 * _MAD * deviation
+    return runs.std(axis=-1, ddof=1) <= 2 * MAD * deviation
 
 
 def tame(runs: np.ndarray, paper: Printed, metric: str) -> np.ndarray:

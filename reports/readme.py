@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from scipy.stats import norm
 
 from datasets.files import ROOT, write_text
-from evaluation.metrics import METRICS, OF_ERROR
+from evaluation.metrics import METRICS, NONE, OF_ERROR, UP, of_published
 from evaluation.summary import seconds_of
 from methods import contract
 from reports import (
@@ -210,9 +211,44 @@ def names(rows: pd.DataFrame, found: list[Finding], others: list[Finding]) -> di
         "skeleton": skeleton(),
         "family": verdict.FAMILY,
         "judged_together": judged_together(published.load()),
+        "other_sets": other_sets(),
+        "rule": evidence,
+        "normal_95": float(norm.isf(verdict.AGREE)),
+        **margins(rows),
         "level": round(100 * (1 - verdict.AGREE)),
         "margin": round(100 * OF_ERROR.part),
         **example(rows, ceilings),
+    }
+
+
+def other_sets() -> list[dict[str, object]]:
+    """The papers whose numbers are judged as a set of their own: title and number."""
+    papers_of = sorted((p for p, _ in programs().values()), key=lambda p: p.title)
+    return [{"title": p.title, "family": p.family} for p in papers_of]
+
+
+def margins(rows: pd.DataFrame) -> dict[str, object]:
+    """The margins of all metrics of published numbers with a verdict, and what the one of a sampler's output allows.
+
+    ``chance_in_sd``: the shift, in standard deviations of one run, that a chance at its margin means for normal runs.
+    ``wide``: the count of numbers ``reproduced`` by it, and the share whose means differ by over a tenth (``tenth``).
+    """
+    told = scoreboard.first(rows[rows["verdict"].isin(verdict.VERDICTS)])
+    by = told["metric"].map(of_published)
+    numbers = by.map(lambda m: m.name).value_counts()
+    table = [
+        {"metric": m.name, "title": m.title, "margin": m.margin.words, "numbers": numbers[m.name],
+         "better": {UP: "higher", NONE: "neither"}.get(m.direction, "lower"),
+         "positive": "yes" if m.scale == "positive" else "no"}
+        for m in METRICS.values() if m.name in numbers.index
+    ]  # fmt: skip
+    output = METRICS["sampler_output"]
+    same = told[(by == output) & (told["verdict"] == "reproduced")]
+    ours, theirs = (pd.to_numeric(same[c]) for c in ("mean", "published_mean"))
+    return {
+        "margins": table,
+        "chance_in_sd": 2**0.5 * float(norm.ppf(0.5 + output.margin.least)),
+        "wide": {"reproduced": len(same), "tenth": float(((ours - theirs).abs() > 0.1 * theirs.abs()).mean())},
     }
 
 

@@ -100,8 +100,7 @@ def joint(verdicts: pd.DataFrame) -> pd.DataFrame:
     groups = [*noisy.groupby(["reading", "method"], sort=False)]
     groups += [((reading, "all"), g) for reading, g in noisy.groupby("reading", sort=False)]
     for (reading, method), g in groups:
-        share = (g["rank"] + 0.5) / (g["n"] + 1)
-        found = kstest(share, "uniform")
+        share, found = _share(g), uniform(g)
         rows.append(
             {
                 "reading": reading,
@@ -115,6 +114,15 @@ def joint(verdicts: pd.DataFrame) -> pd.DataFrame:
             }
         )
     return pd.DataFrame(rows)
+
+
+def uniform(rows: pd.DataFrame):
+    """The Kolmogorov-Smirnov test of :func:`joint`, of the columns ``rank`` and ``n``."""
+    return kstest(_share(rows), "uniform")
+
+
+def _share(rows: pd.DataFrame) -> pd.Series:
+    return (rows["rank"].astype(float) + 0.5) / (rows["n"].astype(float) + 1)
 
 
 def _outside(share):

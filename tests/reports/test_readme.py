@@ -1,17 +1,21 @@
 """README, the page of results, and the rendered findings are those of the committed reference."""
 
 import re
+from itertools import islice
 from xml.etree import ElementTree
 
 import pandas as pd
 import pytest
 import yaml
+from scipy.special import ndtr
 
-from reports import papers, readme, reference, verdict
+from evaluation.metrics import METRICS, of_published
+from reports import ceiling, papers, readme, reference, scoreboard, verdict
 from reports.findings import Finding, folders, read_committed
 from reports.frames import FrameError, Frames
 from reports.verdict_figure import WORDS
 from workflow import cli, committed
+from workflow import papers as homes
 
 AGAIN = f"run `{readme.COMMAND}` and commit what it writes"
 README = (readme.ROOT / "README.md").read_text(encoding="utf-8")
@@ -74,8 +78,8 @@ def test_the_templates_type_no_result():
     allowed = {
         "readme.md": {"1", "3", "1.0", "5000", "12", "2021"},
         "results.md": {"1", "20", "95", "2017", "2021", "2018"},
-        # the rule, its margins, list items
-        "verdicts.md": {"1", "1.1", "2", "3", "4", "5", "10", "25", "95", "2018", "2023"},
+        # the rule, its formulas, list items
+        "verdicts.md": {"0", "002", "1", "2", "3", "4", "5", "10", "15", "19", "20", "95", "2018", "2023", "2025"},
         "ceiling.md": {"20", "100", "400", "2021"},
         # versions, list items, the margins and the rate that the four changes are about
         "verdict-versions.md": {"1", "2", "3", "4", "5", "25", "02", "2018"},
@@ -131,6 +135,35 @@ def test_the_worked_example_says_what_its_rows_say(made):
     assert (rows["printed"]["p_kind"], rows["printed"]["verdict"]) == ("rank", "worse")
     assert {r["n"] for r in rows.values()} == {rows["authors"]["n"]}
     assert f"| authors' code | authors | {rows['authors']['mean']:.3f} |" in texts["docs/explanation/verdicts.md"]
+
+
+def test_the_page_on_verdicts_lists_the_margin_of_every_judged_number(made):
+    """Also of numbers that are judged by another metric than the published one, by the cases of the ceiling."""
+    page = made[0]["docs/explanation/verdicts.md"]
+    rows = scoreboard.rows()
+    judged = set(rows.loc[rows["verdict"].isin(verdict.VERDICTS), "metric"])
+    assert len(judged) > 40
+    for metric in {of_published(name).name for name in judged}:
+        (line,) = re.findall(rf"^\| [^|]* \(`{metric}`\) \|.*$", page, re.M)
+        assert f"| {METRICS[metric].margin.words} |" in line
+    assert sum(r["numbers"] for r in made[1]["margins"]) == len(
+        scoreboard.first(rows[rows["verdict"].isin(verdict.VERDICTS)])
+    )
+    for paper in homes.papers():
+        for case in islice(ceiling.cases(paper.key), 200):
+            used, listed = METRICS[case.runs.metric], of_published(case.key[5])
+            assert (used.margin, used.direction) == (listed.margin, listed.direction), case.key
+
+
+def test_the_page_on_verdicts_has_the_set_of_every_paper_with_its_own_code(made):
+    page = made[0]["docs/explanation/verdicts.md"]
+    for paper, _ in homes.programs().values():
+        assert f"| {paper.title} | {paper.family:,} |" in page
+
+
+def test_a_shift_at_the_margin_of_a_chance_has_that_chance(made):
+    chance = ndtr(made[1]["chance_in_sd"] / 2**0.5)  # of one normal run above another that is lower by the shift
+    assert chance == pytest.approx(0.5 + METRICS["sampler_output"].margin.least)
 
 
 def test_the_figure_shows_every_number(made):

@@ -3,9 +3,15 @@
 import pandas as pd
 
 
-def fair_charge_helps_ops(fair: pd.DataFrame, behind: pd.DataFrame) -> bool:
-    """At its true cost, OPS is better everywhere, and algorithm 6 is better than that in most settings."""
-    return bool((fair["low"] > 0).all() and (behind["low"] > 0).mean() > 0.9)
+def fair_charge_helps_ops(fair: pd.DataFrame, error: pd.DataFrame, behind: pd.DataFrame) -> bool:
+    """At its true cost, OPS has a better log-likelihood everywhere, and by it algorithm 6 is better in most settings.
+
+    "Most" is nine in ten on every data set. In test error, the fair charge is better in fewer than one in ten.
+    """
+    ahead = (behind["low"] > 0).groupby(behind["dataset"]).mean()
+    return bool(
+        (fair["low"] > 0).all() and len(ahead) == 3 and (ahead > 0.9).all() and (error["high"] < 0).mean() < 0.1
+    )
 
 
 def three_traps(suprema: pd.DataFrame) -> bool:

@@ -38,19 +38,32 @@ def clipped_sgld_within_a_point(runs: pd.DataFrame, dpvi: pd.DataFrame) -> bool:
 
 
 def reproduced_and_unmoved(cells: pd.DataFrame, joint: pd.DataFrame) -> bool:
-    """The joint test finds no difference from the published accuracies; Poisson batches change none by 0.01."""
+    """The authors' code reproduces nine in ten accuracies per table of data, and Poisson batches change none by 0.01.
+
+    The joint test finds no difference from the published accuracies, of which some are not reproduced.
+    """
+    authors = cells[cells["reading"] == "authors"]
+    shares = (authors["verdict"] == "reproduced").groupby(authors["dataset"]).mean()
     both = cells[cells["published_std"] != ""].set_index(["table", "dataset", "method", "setting", "reading"])
     mean, variance = both["mean"].unstack(), (both["std"] ** 2 / both["n"]).unstack()
     end = (mean["corrected"] - mean["authors"]).abs() + 1.96 * (variance["corrected"] + variance["authors"]) ** 0.5
     whole = joint[joint["table"] == "all"]
-    return bool(end.dropna().max() < 0.01 and (whole["p"] > 0.05).all() and (whole["mean_square_z"] < 1.3).all())
+    return bool(
+        len(shares) == 2
+        and 0.9 < shares.min() < 1
+        and end.dropna().max() < 0.01
+        and (whole["p"] > 0.05).all()
+        and (whole["mean_square_z"] < 1.3).all()
+    )
 
 
 def four_epsilons(rules: pd.DataFrame) -> bool:
     """Advanced composition gives the largest epsilon, and no two of the four rules agree, in any of the fits."""
     values = rules.drop(columns="sigma").to_numpy(dtype=float)
     differ = all(len(set(row)) == 4 for row in values.tolist())
-    return bool((values[:, 0] > 1.5 * values[:, 1:].max(axis=1)).sum() == len(values) and differ and (values > 0).all())
+    return bool(
+        (values[:, 0] > 1.5 * values[:, 1:].max(axis=1)).sum() == len(values) == 10 and differ and (values > 0).all()
+    )
 
 
 def less_at_the_large_delta(epsilons: pd.DataFrame, printed: pd.DataFrame) -> bool:

@@ -4,12 +4,21 @@ import pandas as pd
 
 
 def acceptance_but_not_mmd(counts: pd.DataFrame, starts: pd.DataFrame) -> bool:
-    """Most acceptance rates are reproduced, MMDs and clipped shares are not; the mean of the prior is a poor start."""
-    metric = counts.groupby("metric")[["reproduced", "compatible"]].sum()
+    """Over half of the acceptance rates are reproduced, of MMDs and of clipped shares over half are compatible.
+
+    This holds without any one model, too. No box that was run has another word than reproduced, compatible or
+    inconclusive. The mean of the prior is a poor start.
+    """
+    word = {"acceptance": "reproduced", "mmd": "compatible", "clipped_ratios": "compatible"}
+    run = ["reproduced", "compatible", "inconclusive"]
+    of = counts[counts["dataset"] != "all"].groupby(["metric", "dataset"])[run].sum()
+    shares = []
+    for metric, name in word.items():
+        rest = of.loc[metric].sum() - of.loc[metric]
+        shares.append((rest[name] / rest.sum(axis=1)).min())
     median = starts.groupby("start")["median"]
     return bool(
-        metric.loc["acceptance", "reproduced"] > metric.loc["acceptance", "compatible"]
-        and metric.loc["mmd", "reproduced"] < metric.loc["mmd", "compatible"]
-        and metric.loc["clipped_ratios", "reproduced"] < metric.loc["clipped_ratios", "compatible"]
+        min(shares) > 0.5
+        and not {"better", "worse", "differs"} & set(counts.columns)
         and median.min()["mean of the prior"] > median.max()["published"]
     )

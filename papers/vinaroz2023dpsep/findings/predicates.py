@@ -4,62 +4,107 @@ import math
 
 import numpy as np
 import pandas as pd
+from scipy.stats import t as student
 
 
 def hardly_moves(scores: pd.DataFrame) -> bool:
-    """Without noise, equation 5 has an RMSE closer to the training mean's than to ridge's on most data sets."""
-    mean = scores.groupby(["dataset", "method"])["value"].mean().unstack()
-    moved = (mean["predict_mean"] - mean["clipped_sep"]) / (mean["predict_mean"] - mean["ridge"])
-    return bool((mean["predict_mean"] > mean["ridge"]).all() and (moved.abs() < 0.5).sum() >= 4)
+    """Without noise, equation 5 has an RMSE within 10 % of the training mean's on four of five data sets.
+
+    This holds from SEP's start and from that of the authors' code. With noise, the median RMSE is over five times the
+    training mean's on at least one data set from each start.
+    """
+    by = scores.groupby(["method", "setting", "dataset"])["value"]
+    mean, median = by.mean(), by.median()
+    trivial = mean["predict_mean", ""]
+    starts = ("clip=1", "clip=1;start=program")
+    still = [((mean["clipped_sep", s] / trivial - 1).abs() < 0.1).sum() for s in starts]
+    larger = [(median["dp_sep", s] > 5 * trivial).any() for s in starts]
+    return bool(len(trivial) == 5 and still == [4, 4] and all(larger) and (trivial > 0).all())
 
 
-def deterioration_is_not_the_programs(cells: pd.DataFrame) -> bool:
-    """From C = 1 to 10, the published RMSE grows on every data set, and by more than that of the authors' code."""
-    rows = cells[cells["mean"].notna()]
-    rows = rows.assign(clip=rows["setting"].str.extract(r"(?:clip|C)=(\d+)")[0].to_numpy())
-    table = rows.set_index(["dataset", "clip"])[["published_mean", "mean"]].unstack()
-    grown = {c: table[c]["10"] - table[c]["1"] for c in ("published_mean", "mean")}
-    return bool((grown["published_mean"] > 0).all() and (grown["published_mean"] > grown["mean"]).all())
+def deterioration_is_not_the_programs(cells: pd.DataFrame, compared: pd.DataFrame) -> bool:
+    """From C = 1 to 10, published RMSE and log-likelihood get worse on all data sets, and more than the authors' code.
 
-
-def settings_and_spread_do_not_fit(cells: pd.DataFrame) -> bool:
-    """VI with the printed settings misses Naval's and Kin8nm's RMSE by half, and its spread is below half of SEP's."""
-    cells = cells.set_index(["method", "dataset"])
-    vi = cells.loc["vi"].loc[["naval", "kin8nm"]]
-    spread = cells["published_std"]
-    wide = [spread["sep", d] for d in ("kin8nm", "power", "wine")]
-    narrow = [[spread[m, d] for d in ("kin8nm", "power", "wine")] for m in ("vi", "point_estimate")]
+    The RMSE of the authors' code is significantly larger at C = 10 on Kin8nm only.
+    """
+    cells = cells.assign(clip=cells["our_setting"].str.removeprefix("clip="))
+    table = cells.set_index(["table", "dataset", "clip"])[["published_mean", "mean"]].unstack()
+    worse = {"8": 1.0, "9": -1.0}
+    sign = table.index.get_level_values("table").map(worse).to_numpy()
+    published, ours = (sign * (table[c]["10"] - table[c]["1"]) for c in ("published_mean", "mean"))
+    run = ours.notna()
     return bool(
-        (vi["mean"] > 1.5 * vi["published_mean"]).all()
-        and all(n < w / 2 for row in narrow for n, w in zip(row, wide, strict=True))
+        run.sum() == 10
+        and (published > 0).all()
+        and (published > ours)[run].all()
+        and compared.loc[compared["low"] > 0, "dataset"].tolist() == ["kin8nm"]
     )
 
 
-def not_worse_than_adassp_nor_better_than_dp_vi(compared: pd.DataFrame) -> bool:
-    """Nowhere significantly worse than AdaSSP, and nowhere significantly better than DP-VI.
+def settings_of_vi_and_three_spreads_do_not_fit(cells: pd.DataFrame) -> bool:
+    """VI is refuted with the printed settings and with the authors' code, on at least two data sets each.
 
-    The metrics are RMSE and log-likelihood. Some differences from AdaSSP are significant gains.
+    The point estimate is refuted on none. The published spreads of both are below half of SEP's and of ours on the same
+    three data sets, and the spread of one of the two is not on the other data sets.
+    """
+    cells = cells.set_index(["method", "reading", "dataset"]).sort_index()
+    refuted = (cells["p"] < 1e-4) & (cells["mean"] > 1.1 * cells["published_mean"])
+    told, ours = cells["published_std"], cells["std"]
+    sep = told["sep", "printed"]
+    columns = [(m, r) for m in ("vi", "point_estimate") for r in ("printed", "authors") if (m, r) in told.index]
+    narrow = [(told[c] < sep / 2) & (told[c] < ours[c] / 2) for c in columns]
+    of_both = pd.concat(narrow, axis=1).all(axis=1)
+    return bool(
+        refuted["vi", "printed"].sum() >= 2
+        and refuted["vi", "authors"].sum() >= 2
+        and (cells["p"]["point_estimate"] > 0.01).all()
+        and set(of_both.index[of_both]) == {"kin8nm", "power", "wine"}
+    )
+
+
+def worse_than_dp_vi_on_four_nowhere_than_adassp(compared: pd.DataFrame) -> bool:
+    """Significantly worse than DP-VI on four of five data sets by both metrics, and nowhere worse than AdaSSP.
+
+    The metrics are RMSE and log-likelihood. By RMSE it is significantly better than AdaSSP on three of five.
     """
     higher = (compared["metric"] == "test_log_likelihood") == (compared["difference"] > 0)
     shown = (compared["low"] > 0) | (compared["high"] < 0)
-    better, worse = shown & higher, shown & ~higher
-    adassp = compared["id"] == "corrected DP-SEP / DP linear regression"
-    return bool(better[adassp].any() and not worse[adassp].any() and not better[~adassp].any())
+    words = pd.Series(np.where(~shown, "", np.where(higher, "better", "worse")), compared.index)
+    table = (
+        words.to_frame("word").set_index([compared["id"], compared["metric"], compared["dataset"]])["word"].sort_index()
+    )
+    vi, adassp = table["corrected DP-SEP / DP-VI"], table["corrected DP-SEP / DP linear regression"]
+    return bool(
+        len(vi) == len(adassp) == 10
+        and (vi == "worse").groupby("metric").sum().eq(4).all()
+        and not (vi == "better").any()
+        and not (adassp == "worse").any()
+        and (adassp["rmse"] == "better").sum() == 3
+    )
 
 
 def program_gives_the_columns(cells: pd.DataFrame, ledger: pd.DataFrame) -> bool:
-    """The authors' code (infinite epsilon) is within the margins for 18 of 20 numbers, algorithm 3 for none."""
+    """The authors' code (infinite epsilon) reproduces 18 of 20 numbers, algorithm 3 none. Margins agree with that."""
     error = (cells["mean"] - cells["published_mean"]).abs()
     ratio = error <= 0.1 * cells["published_mean"]
-    near = np.where(cells["metric"] == "rmse", ratio, error <= math.log(1.1))
+    near = np.where(cells["metric"] == "rmse", ratio, error <= math.log(1.1)) & (cells["verdict"] == "reproduced")
     authors = cells["reading"] == "authors"
-    return bool(near[authors].sum() >= 18 and near[~authors].sum() == 0 and np.isposinf(ledger["epsilon"]).all())
+    return bool(
+        near[authors].sum() >= 18
+        and len(cells) == 40
+        and not (cells["verdict"] == "reproduced")[~authors].any()
+        and np.isposinf(ledger["epsilon"]).all()
+    )
 
 
-def two_means_without_clipping(cells: pd.DataFrame, compared: pd.DataFrame) -> bool:
-    """The authors' RMSE is within 10 % of the published one on two data sets; clipped, it loses to the mean."""
+def one_mean_without_clipping(cells: pd.DataFrame, compared: pd.DataFrame) -> bool:
+    """The authors' RMSE fits the published mean on one of five data sets. Clipped, it loses to the mean on all five.
+
+    It fits if it has all splits, is within 10 %, and does not differ at 5 %.
+    """
     near = (cells["mean"] - cells["published_mean"]).abs() <= 0.1 * cells["published_mean"]
-    return near.sum() == 2 and bool((compared["low"] > 0).all())
+    fits = near & (cells["p"] > 0.05) & (cells["lost"] == 0)
+    return bool(len(cells) == len(compared) == 5 and fits.sum() == 1 and (compared["low"] > 0).all())
 
 
 def units_matter(compared: pd.DataFrame) -> bool:
@@ -96,17 +141,27 @@ def same_order_over_decades(scores: pd.DataFrame) -> bool:
 
 
 def refuted_though_called_reproduced(cells: pd.DataFrame) -> bool:
-    """For most numbers that the first rule called reproduced, the median is far above the published mean (p < 1e-3)."""
+    """For most numbers that the first rule called reproduced, the median is far above the published mean (p < 1e-3).
+
+    So it is without any one data set, and at least one t interval of 95 % reaches below zero.
+    """
     far = (cells["median"] > 2 * cells["published_mean"]) & (cells["p"] < 1e-3)
-    return bool(far.mean() > 0.5)
+    rest = [far[cells["dataset"] != d].mean() for d in cells["dataset"].unique()]
+    low = cells["mean"] - student.isf(0.025, cells["n"] - 1) * cells["std"] / cells["n"] ** 0.5
+    return bool(min(rest) > 0.5 and (low < 0).any() and (cells["mean"] > 0).all())
 
 
 def closest_but_not_told(cells: pd.DataFrame, compared: pd.DataFrame) -> bool:
-    """SEP's mean RMSE is nearer to the published one on the authors' splits, but nowhere significantly."""
+    """SEP's means are nearer to the published ones on the authors' splits, but nowhere significantly.
+
+    The means are of RMSE and log-likelihood on five data sets.
+    """
     off = cells.assign(off=(cells["mean"] - cells["published_mean"].astype(float)).abs())
-    off = off.set_index(["dataset", "protocol"])["off"].unstack()
+    off = off.set_index(["table", "dataset", "protocol"])["off"].unstack()
     return bool(
-        (off["authors"] < off["literature"]).all() and not ((compared["low"] > 0) | (compared["high"] < 0)).any()
+        len(off) == 10
+        and (off["authors"] < off["literature"]).all()
+        and not ((compared["low"] > 0) | (compared["high"] < 0)).any()
     )
 
 

@@ -2,6 +2,8 @@
 
 import pandas as pd
 
+from papers.wang2018.verdicts import uniform
+
 SMALL, LARGE = ("0.01", "0.02", "0.05", "0.1", "0.2", "0.5"), ("2", "5", "10")
 
 
@@ -15,20 +17,26 @@ def cap_costs_privacy(draws: pd.DataFrame, caps: pd.DataFrame) -> bool:
 
 
 def most_then_few(wins: pd.DataFrame) -> bool:
-    """Both adaptive methods win on over half of the tables up to epsilon = 0.5, and on under a third from 2 on."""
-    share = wins["yes"] / wins["of"].astype(float)
-    small, large = wins["epsilon"].isin(SMALL), wins["epsilon"].isin(LARGE)
-    return bool((share[small] > 0.5).all() and (share[large] < 1 / 3).all() and (share >= 0).all())
+    """Both adaptive methods win on over half of the tables up to epsilon = 0.5, and on under a third from 2 on.
 
-
-def not_nearly_all(wins: pd.DataFrame) -> bool:
-    """Both adaptive methods win on fewer than nine in ten of 36 tables, most often at the smallest epsilon.
-
-    All tables that are not available count in their favour.
+    This holds by the published numbers and by the authors' code, and without any one table.
     """
-    ahead = wins["yes"] + 36 - wins["of"].astype(float)
+    least, most = (wins["yes"] - 1) / (wins["of"] - 1), wins["yes"] / (wins["of"] - 1)
+    small, large = wins["epsilon"].isin(SMALL), wins["epsilon"].isin(LARGE)
+    return bool((least[small] > 0.5).all() and (most[large] < 1 / 3).all() and (wins["yes"] >= 0).all())
+
+
+def not_nearly_all(wins: pd.DataFrame, adaops: pd.DataFrame) -> bool:
+    """Both adaptive methods win on fewer than nine in ten of 36 tables at every epsilon but the smallest.
+
+    All tables that are not available count in their favour, and so do ties and the removal of one table that they
+    lose. At the smallest epsilon, that removal decides. AdaOPS as run has a delta above its claim in some case.
+    """
+    ahead = wins["yes"] + 36 - wins["of"] + wins["ties"].str.split().str.len()
+    nearly = ahead >= 0.9 * 35
     first = wins["epsilon"] == SMALL[0]
-    return bool((ahead < 0.9 * 36).all() and (ahead[first] > ahead[~first].max()).all())
+    broken = adaops["delta_at_least"] > adaops["delta_claimed"]
+    return bool((nearly == first).all() and (ahead[first] < 0.9 * 36).all() and len(wins) == 10 and broken.any())
 
 
 def halved_fits(cells: pd.DataFrame) -> bool:
@@ -44,23 +52,42 @@ def halved_fits(cells: pd.DataFrame) -> bool:
 
 
 def second_formula_is_too_small(penalties: pd.DataFrame) -> bool:
-    """Lambda is too small exactly if the second formula is used, which is at no epsilon above 1."""
+    """Lambda is too small exactly if the second formula is used.
+
+    It is used on some tables at every epsilon up to 1, on all at the smallest, and on none above 1.
+    """
     second = penalties["second_branch"] == "1"
     low = penalties["ratio"] < 1 - 1e-9
+    epsilon = penalties["epsilon"].astype(float)
+    used = second.groupby(epsilon).mean()
     return bool(
         (low == second).all()
         and (penalties["ratio"][~second] - 1).abs().max() < 1e-9
-        and penalties.loc[second, "epsilon"].astype(float).max() <= 1
-        and second.any()
+        and ((used > 0) == (used.index <= 1)).all()
+        and ((used == 1) == (used.index == used.index.min())).all()
     )
 
 
-def authors_code_fits_jointly(joint: pd.DataFrame) -> bool:
-    """No joint test of the authors' code rejects, and that of the printed reading does."""
-    authors = joint["reading"] == "authors"
-    whole = joint["method"] == "all"
-    return bool((joint.loc[authors, "p"] > 0.01).all() and (joint.loc[~authors & whole, "p"] < 1e-10).all()
-                and (joint["p"] >= 0).all())  # fmt: skip
+def authors_code_fits_jointly(joint: pd.DataFrame, cells: pd.DataFrame) -> bool:
+    """At 1 %, no joint test rejects the authors' code, and that of all methods as described does.
+
+    The tests of all methods give the same answers without any one table. As described, six of eight methods are
+    rejected one by one.
+    """
+    rejected = joint["p"] < 0.01
+    authors, whole = joint["reading"] == "authors", joint["method"] == "all"
+    noisy = cells.dropna(subset=["rank", "n"])
+    p = {
+        reading: [uniform(own[own["dataset"] != d]).pvalue for d in own["dataset"].unique()]
+        for reading, own in noisy.groupby("reading")
+    }
+    return bool(
+        not rejected[authors].any()
+        and rejected[~authors & whole].all()
+        and rejected[~authors & ~whole].sum() == 6
+        and (~authors & ~whole).sum() == 8
+        and min(p["authors"]) > 0.01 > max(p["printed"])
+    )
 
 
 def one_row_moves_solar(scaling: pd.DataFrame) -> bool:
