@@ -190,7 +190,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     out = options.out or paper.reference
     run = options.results / paper.key if options.results else None
     scores, checks = (run / "scores", run / "checks") if run else (paper.reference / "scores", paper.reference)
-    build(paper.key, scores, checks, out, seal=bool(run and options.out))  # not in the reference
+    build(paper.key, scores, checks, out, seal=bool(options.out))  # not in the reference
     own = out.resolve() == paper.reference.resolve()
     write_findings(paper.key, out, None if own else out.parent / "findings")
     if options.figures:

@@ -172,7 +172,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--scale", default="full", choices=("full", "quick", "tiny"))
     parser.add_argument("--chunk", default=0, type=int, help="of scores: number of a range of cells, from 1")
-    parser.add_argument("--reuse", action="store_true", help="restore the committed file")
+    parser.add_argument("--reuse", action="store_true", help="of checks: restore the committed table")
     parser.add_argument("--results", default=Path("results"), type=Path, help="folder of fetched files and kept rows")
     parser.add_argument("--mirror", default=os.environ.get("DPBAYES_MIRROR") or None)
     options = parser.parse_args(argv)
@@ -180,11 +180,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     known = program.scores if options.what == "scores" else program.checks
     if options.name not in known:
         parser.error(f"{options.key} has no {options.what} '{options.name}'; there are {', '.join(known)}")
-    if options.reuse:
-        folder = paper.reference / "scores" if options.what == "scores" else paper.reference
-        write_sealed(options.out, (folder / options.out.name).read_bytes())
-        store.say(options.key, f"restored {options.out.name} from the committed reference")
-    elif options.what == "scores":
+    if options.what == "scores":
         names = options.key, options.name
         rows = score_rows(*names, options.scale, options.mirror, options.results, options.chunk)
         if options.chunk:  # for Snakemake: which cells are there
@@ -193,6 +189,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         write(options.out, pd.DataFrame(rows), float_format=None, seal=True)
         for number in range(1, program.chunks.get(options.name, 1) + 1):
             store.drop(partial_of(options.results, *names, number))
+    elif options.reuse:
+        write_sealed(options.out, (paper.reference / f"{options.name}.csv").read_bytes())
+        store.say(options.key, f"restored {options.name}.csv from the committed reference")
     else:
         write(options.out, papers.resolve(program.check)[options.name](options.mirror), seal=True)
     return 0

@@ -183,15 +183,29 @@ def test_committed_rows_of_a_cell_are_neighbours(key):
         assert len(blocks) == len(set(blocks)) >= own.chunks[name]
 
 
-@pytest.mark.parametrize(
-    ("what", "name", "file"), [("scores", "non_dp", "scores/non_dp.csv.gz"), ("checks", "delta", "delta.csv")]
-)
-def test_a_committed_file_is_restored(tmp_path, what, name, file):
-    committed = papers.programs()["jalko2017dpvi"][0].reference / file
-    out = tmp_path / committed.name
-    assert main(["jalko2017dpvi", what, name, "--reuse", "--out", str(out)]) == 0
+def test_a_committed_small_table_is_restored(tmp_path):
+    committed = papers.programs()["jalko2017dpvi"][0].reference / "delta.csv"
+    out = tmp_path / "delta.csv"
+    assert main(["jalko2017dpvi", "checks", "delta", "--reuse", "--out", str(out)]) == 0
     assert out.read_bytes() == committed.read_bytes()
     assert store.unbroken(out)
+
+
+@pytest.mark.nightly
+def test_committed_scores_of_a_program_are_reused(tmp_path):
+    """Its tables are made from them, and no score file or small table is."""
+    project = copy_project(tmp_path)
+    plan = ("--cores", "1", "-n", "jalko2017dpvi")
+    rules = {}
+    for reuse in ("none", "reference"):
+        done = snakemake(project, *plan, "--config", f"reuse={reuse}")
+        rules[reuse] = {word for line in done.stdout.splitlines() for word in line.split()[:1] if "program_" in word}
+    assert rules["none"] >= {"program_scores", "program_check", "program_tables"}
+    assert rules["reference"] == {"program_tables"}
+    done = snakemake(project, "--cores", "1", "jalko2017dpvi", "--config", "reuse=reference")
+    assert done.returncode == 0, done.stderr[-3000:]
+    made = (project / "results/jalko2017dpvi/tables/verdicts.csv.gz").read_bytes()
+    assert made == (project / "papers/jalko2017dpvi/reference/verdicts.csv.gz").read_bytes()
 
 
 def test_streams_of_two_cells_differ():

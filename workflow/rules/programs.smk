@@ -1,5 +1,5 @@
 PROGRAMS = papers.programs()
-#: papers whose committed scores and small tables are restored: at full scale, and unless their own code has changed
+#: papers whose tables are made from committed scores: at full scale, and unless their own code has changed
 RESTORED_PROGRAMS = {
     key
     for key in PROGRAMS
@@ -10,10 +10,10 @@ RESTORED_PROGRAMS = {
 
 
 def restores(key, name):
-    """The option that restores a small table. At scale tiny too, because these tables know no scale and take minutes."""
+    """The option that restores a small table at scale tiny, because these tables know no scale and take minutes."""
     tiny = SCALE == "tiny" and config["noise"] != environment.SECRET
     there = (PROGRAMS[key][0].reference / f"{name}.csv").is_file()
-    return "--reuse" if key in RESTORED_PROGRAMS or (tiny and there) else ""
+    return "--reuse" if tiny and there else ""
 
 
 @cache
@@ -29,7 +29,7 @@ def module_of(named):
 def ranges_of(key, name):
     """What Snakemake knows of the ranges of a score file that are run at once. Below full scale there are none."""
     count = PROGRAMS[key][1].chunks.get(name, 1)
-    if SCALE != "full" or key in RESTORED_PROGRAMS or count == 1:
+    if SCALE != "full" or count == 1:
         return []
     return [f"{RESULTS}/{key}/chunks/{name}.{k}" for k in range(1, count + 1)]
 
@@ -61,10 +61,9 @@ rule program_scores:
         scale=SCALE,
         noise=config["noise"],
         mirror=MIRROR_OPTION,
-        reuse=lambda w: "--reuse" if w.program in RESTORED_PROGRAMS else "",
     shell:
         "{ENVIRONMENT} {NOISE} {PYTHON:q} -m workflow.program {wildcards.program:q} scores {wildcards.name:q} "
-        "--scale {params.scale:q} --results {RESULTS:q} {MIRROR_OPTION} {params.reuse} --out {output:q} 2> {log:q} "
+        "--scale {params.scale:q} --results {RESULTS:q} {MIRROR_OPTION} --out {output:q} 2> {log:q} "
         "|| {{ tail -n 20 {log:q} >&2; exit 1; }}"
 
 
@@ -110,10 +109,12 @@ rule program_tables:
         scores=lambda w: [
             f"{RESULTS}/{w.program}/scores/{n}.csv.gz"
             for n in PROGRAMS[w.program][1].scores
+            if w.program not in RESTORED_PROGRAMS
         ],
         checks=lambda w: [
             f"{RESULTS}/{w.program}/checks/{n}.csv"
             for n in PROGRAMS[w.program][1].checks
+            if w.program not in RESTORED_PROGRAMS
         ],
         code=lambda w: files("reports.papers", *PROGRAMS[w.program][1].modules),
         own=lambda w: own_files(w.program),
@@ -131,7 +132,9 @@ rule program_tables:
         ),
     log:
         f"{RESULTS}/logs/{{program}}.log",
+    params:
+        run=lambda w: [] if w.program in RESTORED_PROGRAMS else ["--results", RESULTS],
     shell:
-        "{ENVIRONMENT} {PYTHON:q} -m reports.papers {wildcards.program:q} --results {RESULTS:q} "
+        "{ENVIRONMENT} {PYTHON:q} -m reports.papers {wildcards.program:q} {params.run:q} "
         "--out {RESULTS:q}/{wildcards.program:q}/tables --figures {RESULTS:q}/{wildcards.program:q}/figures "
         "2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"
