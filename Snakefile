@@ -28,6 +28,8 @@ include: "workflow/rules/reports.smk"
 
 
 rule all:
+    """Verdicts, tables and figures of all papers and of the common tasks."""
     default_target: True
     input:
         f"{RESULTS}/report/index.html",
+        OWN_TABLES,

@@ -179,8 +179,8 @@ def collect(
         part.claims = stacked([told for of, _, told in made if of == key])
         part.configs, part.scores = [run.config for run in runs], stacked([run.scores for run in runs])
         part.findings = [f for f in found_here if findings.home_of(f.id).split("/")[-2] == key]
-    # the whole site has papers with their own code too, from their committed results
-    housed = papers.load() if scale == "full" and several else []
+    # the whole site has papers with their own code too, from the run or else from their committed results
+    housed = papers.load(results if known is None else None) if scale == "full" and several else []
     return site.Content(
         title=TITLE,
         scale=scale,
@@ -215,7 +215,7 @@ def _part(run: Run, about: homes.Paper | None) -> site.Part:
 
 
 def _housed(paper: papers.Paper, folder: Path, drawn: bool) -> site.Part:
-    """A paper with its own code, from its committed results. If ``drawn``, its figures are drawn into ``folder``."""
+    """A paper with its own code. If ``drawn``, its figures are drawn into ``folder``."""
     return site.Part(
         key=paper.key,
         title=paper.title,

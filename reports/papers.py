@@ -42,7 +42,7 @@ class Paper:
     #: its verdicts, every column text, and its claims with the columns of ``reports.claims``.
     verdicts: pd.DataFrame
     claims: pd.DataFrame
-    #: its committed tables.
+    #: its tables, committed or of a run.
     reference: Path
     program: Program
 
@@ -52,17 +52,22 @@ class Paper:
         return self.program.judged
 
 
-def load() -> list[Paper]:
-    """All papers with their own code and a committed reference, by key."""
+def load(results: Path | None = None) -> list[Paper]:
+    """All papers with their own code and a committed reference, by key.
+
+    ``results``: folder of a run. Papers that it holds at full scale are read from there.
+    """
     keys = []
     for key, (paper, program) in programs().items():
-        path = paper.reference / VERDICTS
-        if not path.is_file():
+        tables, texts = paper.reference, paper.home / "findings"
+        if results and _is_full(results / key / "tables"):
+            tables, texts = results / key / "tables", results / key / "findings"
+        if not (tables / VERDICTS).is_file():
             continue
-        verdicts = pd.read_csv(path, dtype=str, keep_default_na=False)
-        texts = _findings(paper.home / "findings")
-        said = _claims(paper.reference / "claims.csv", key)
-        keys.append(Paper(key, paper.title, texts, verdicts, said, paper.reference, program))
+        verdicts = pd.read_csv(tables / VERDICTS, dtype=str, keep_default_na=False)
+        found = _findings(texts, paper.home / "findings" / "source")
+        said = _claims(tables / "claims.csv", key)
+        keys.append(Paper(key, paper.title, found, verdicts, said, tables, program))
     return keys
 
 
@@ -85,6 +90,11 @@ def build(key: str, scores: Path, checks: Path, out: Path, seal: bool = False) -
     (out / "scores").mkdir(exist_ok=True)
     for path in sorted(scores.glob("*.csv.gz")):
         _copy(path, out / "scores" / path.name)
+
+
+def _is_full(tables: Path) -> bool:
+    """Whether a folder has the tables of a paper, from scores of scale full."""
+    return (tables / VERDICTS).is_file() and set(read_scores(tables / "scores")["scale"]) == {"full"}
 
 
 def render(key: str, reference: Path) -> dict[str, str]:
@@ -161,10 +171,10 @@ def _claims(path: Path, source: str) -> pd.DataFrame:
     return pd.DataFrame(made, columns=claims.COLUMNS)
 
 
-def _findings(folder: Path) -> list[Finding]:
+def _findings(folder: Path, sources: Path) -> list[Finding]:
     out = []
     for path in sorted(folder.glob("*.md")):
-        front_matter, _ = findings.split(folder / "source" / path.name)
+        front_matter, _ = findings.split(sources / path.name)
         out.append(Finding(path.stem, front_matter["title"], path.read_text(encoding="utf-8"), front_matter["summary"]))
     return out
 
@@ -180,7 +190,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     out = options.out or paper.reference
     run = options.results / paper.key if options.results else None
     scores, checks = (run / "scores", run / "checks") if run else (paper.reference / "scores", paper.reference)
-    build(paper.key, scores, checks, out, seal=bool(run and options.out))  # not in the reference
+    build(paper.key, scores, checks, out, seal=bool(options.out))  # not in the reference
     own = out.resolve() == paper.reference.resolve()
     write_findings(paper.key, out, None if own else out.parent / "findings")
     if options.figures:

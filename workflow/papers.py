@@ -62,7 +62,8 @@ class Program:
     names of small tables that findings use. ``samples``: pattern of cell ids that the gate recomputes
     (``workflow.recompute``) -> CPU seconds per method and reading. ``measures``: name of a number -> column of a score
     row, or "1 - column". ``{metric}`` in a name is the metric of the row. ``judged``: how its numbers are judged,
-    without the full stop.
+    without the full stop. ``chunks``: score file -> number of ranges of its cells that are run at once, for a file that
+    takes more than a sixteenth of a run of the paper.
     """
 
     package: str
@@ -71,6 +72,7 @@ class Program:
     samples: Mapping[str, float]
     measures: Mapping[str, str]
     judged: str
+    chunks: Mapping[str, int] = field(default_factory=dict)
 
     #: called with (name, scale, mirror, folder of raw files, wanted); returns the rows of one score file. ``wanted``:
     #: None for all rows, or a function that selects rows by their keys (dataset, method, reading, setting or epsilon,
@@ -134,6 +136,11 @@ class Paper:
     def reference(self) -> Path:
         """Its committed tables."""
         return self.home / "reference"
+
+    @property
+    def inputs(self) -> list[Path]:
+        """Data and settings in its folder, which its own code reads."""
+        return sorted([*self.home.glob("*.csv"), *self.home.glob("*.yaml")])
 
     @property
     def modules(self) -> tuple[str, ...]:

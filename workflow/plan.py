@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import heapq
-from collections import defaultdict
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
 from math import ceil
 from pathlib import Path
 from statistics import fmean
@@ -14,12 +14,13 @@ import pandas as pd
 
 import datasets
 from datasets.files import ROOT
+from dpbayes_bench.tables import own_cell
 from evaluation.summary import seconds_of
-from workflow import committed, papers
+from workflow import committed, papers, program
 from workflow.experiments import Cell, cells, experiment_files, families
-from workflow.program import CPU_SECONDS
 
-#: CPU seconds per cell besides its fits: starting Python, imports, scores, Snakemake.
+#: CPU seconds per cell besides its fits: starting Python, imports, scores, Snakemake. Also per score file of a paper
+#: with its own code.
 OVERHEAD_S = 3.0
 
 #: a job on a cluster requests this multiple of its forecast (slower nodes, shared disks), within limits in minutes.
@@ -30,12 +31,16 @@ CORES = (1, 2, 8, 32)
 
 
 class Estimate(NamedTuple):
-    """Cells of a scale, seconds by job, number of cells without a timing, and number of cells with wall time only."""
+    """Cells of a scale, seconds by job, number of cells without a timing, and number of cells with wall time only.
+
+    ``programs``: names of the jobs of papers with their own code.
+    """
 
     cells: list[Cell]
     jobs: dict[str, float]
     unknown: int
     by_clock: int
+    programs: frozenset[str] = frozenset()
 
     @property
     def seconds(self) -> float:
@@ -64,11 +69,11 @@ def key_of(cell: Cell) -> tuple[str, str, str, str]:
     return cell.experiment, cell.dataset, cell.method, cell.setting
 
 
-def estimate(scale: str) -> Estimate:
-    """The cost of a scale, by committed timings."""
+def estimate(scale: str, chosen: Iterable[Cell] | None = None) -> Estimate:
+    """The cost of a scale, by committed timings. ``chosen``: cells of a run, by default those of all experiments."""
     known = reference_seconds()
     full = {key_of(c): dict(c.settings) for p in experiment_files() for c in cells(p, "full")}
-    everything = [c for p in experiment_files() for c in cells(p, scale)]
+    everything = [c for p in experiment_files() for c in cells(p, scale)] if chosen is None else list(chosen)
     # With CPU seconds, each method that reads a run counts its share. Older rows with wall time only count the
     # whole run each: together they cost as much as the most expensive.
     one_run = {name for name, group in families(everything).items() if len({c.method for c in group}) > 1}
@@ -89,17 +94,38 @@ def estimate(scale: str) -> Estimate:
     for family, group in families(everything).items():
         for name, share in shares_of(group[0]) if family in one_run else ():
             jobs[name] += OVERHEAD_S + share * max(shares[family], dearest[family])
-    return Estimate(everything, dict(jobs), unknown, by_clock)
+    own = program_seconds(scale)
+    return Estimate(everything, dict(jobs) | own, unknown, by_clock, frozenset(own))
 
 
-def program_seconds() -> dict[str, float]:
-    """CPU seconds of each paper with its own code whose committed score files all have them."""
+def program_seconds(scale: str = "full") -> dict[str, float]:
+    """CPU seconds of each job of the papers with their own code: ``KEY-FILE``, or the chunks of that file.
+
+    They follow from the committed score files. Below full scale they are divided as the repetitions are, and no file
+    has chunks. A file that is not committed, or has no seconds, counts as its overhead.
+    """
     out = {}
-    for key, (paper, _) in papers.programs().items():
-        files = sorted(paper.reference.glob("scores/*.csv.gz"))
-        spent = [pd.read_csv(f, usecols=lambda c: c == CPU_SECONDS) for f in files]
-        if files and all(CPU_SECONDS in one for one in spent):
-            out[key] = sum(OVERHEAD_S + float(one[CPU_SECONDS].sum()) for one in spent)
+    for key, (paper, own) in papers.programs().items():
+        for name in own.scores:
+            path = paper.reference / "scores" / f"{name}.csv.gz"
+            count = own.chunks.get(name, 1) if scale == "full" else 1
+            by_cell = _seconds_by_cell(path, key) if path.is_file() else {}
+            if scale != "full" and by_cell:
+                repeats = program.config(paper.home)["repeats"]
+                by_cell = {cell: s * repeats[scale] / repeats["full"] for cell, s in by_cell.items()}
+            for k in range(1, count + 1):
+                job = f"{key}-{name}{f'.chunk{k}' if count > 1 else ''}"
+                out[job] = OVERHEAD_S + sum(by_cell[c] for c in program.chunk_of(by_cell, k, count))
+    return out
+
+
+def _seconds_by_cell(path: Path, key: str) -> dict[str, float]:
+    """CPU seconds of each cell of a committed score file, in its order; 0 if it has none."""
+    wanted = {"table", "dataset", "method", "reading", "setting", "epsilon", program.CPU_SECONDS}
+    out: dict[str, float] = defaultdict(float)
+    frame = pd.read_csv(path, dtype=str, keep_default_na=False, usecols=lambda c: c in wanted)
+    for row in frame.to_dict("records"):
+        out[own_cell(row, key)] += float(row.get(program.CPU_SECONDS) or 0)
     return out
 
 
@@ -148,14 +174,43 @@ def download_mb(names: set[str], results: Path | None = None) -> float:
     return sum(raw.megabytes for name in sorted(todo) for raw in datasets.get(name).raw)
 
 
+def hours_of(jobs: Iterable[tuple[str, Mapping[str, str]]], forecast: Estimate) -> str:
+    """A table of the CPU hours of the jobs of a plan, pairs (rule, wildcards), by paper. Empty without a job."""
+    paper_of = {c.job: papers.key_of(c.experiment) or c.experiment for c in forecast.cells}
+    count, seconds, others = Counter(), Counter(), Counter()
+    for rule, found in jobs:
+        if rule in ("fit", "fit_chunk"):
+            paper, job = paper_of[found["job"]], found["job"]
+        elif rule in ("program_scores", "program_chunk"):
+            paper, job = found["program"], f"{found['program']}-{found['name']}"
+        else:
+            others[rule] += 1
+            continue
+        name = f"{job}.chunk{found['chunk']}" if "chunk" in found else job
+        count[paper] += 1
+        seconds[paper] += forecast.jobs.get(name, OVERHEAD_S)  # a job that takes the rows of its chunks over
+    lines = []
+    if seconds:
+        rows = [*((key, count[key], seconds[key]) for key in sorted(seconds)), ("all", count.total(), seconds.total())]
+        width = max(len(key) for key, *_ in rows)
+        lines = ["CPU hours of fits, by their committed seconds:", f"{'paper':{width}}   jobs    hours"]
+        lines += [f"{key:{width}}  {n:5d}  {s / 3600:7.2f}" for key, n, s in rows]
+    if rest := ", ".join(f"{n} {rule}" for rule, n in sorted(others.items())):
+        lines.append(f"Jobs without committed seconds: {rest}.")
+    return "\n".join(lines)
+
+
 def describe(scale: str, cores: int = 2) -> str:
     """A paragraph on cells, time by number of cores, download, and the place of the results."""
     forecast = estimate(scale)
-    todo, jobs, unknown, by_clock = forecast
+    todo, jobs, unknown, by_clock, own = forecast
     there = sum((ROOT / "results/fits" / f"{c.id}.json").exists() for c in todo)
     mb = download_mb({c.dataset for c in todo}, ROOT / "results")
-    text = f"bench: scale {scale}: {len(todo)} cells in {len(jobs)} jobs ({there} cells already there), "
-    text += f"up to {mb:.0f} MB to download.\nWhen none is there yet, the fits take about "
+    text = (
+        f"bench: scale {scale}: {len(todo)} cells of experiments in {len(jobs) - len(own)} jobs ({there} cells already "
+    )
+    text += f"there), {len(own)} jobs of {len(papers.programs())} papers with their own code, up to {mb:.0f} MB to "
+    text += "download.\nWhen none is there yet, the fits take about "
     text += ", ".join(
         f"{max(1.0, makespan(jobs.values(), n) / 60):.0f} min on {n} core{'s' if n > 1 else ''}"
         for n in sorted({*CORES, cores})
@@ -167,9 +222,6 @@ def describe(scale: str, cores: int = 2) -> str:
     text += f" and the wall time of {by_clock}" if by_clock else ""
     if unknown:
         text += f". {unknown} cells without a committed timing count as their overhead only"
-    if scale == "full" and (own := program_seconds()):
-        text += ".\nPapers with programs of their own are not among them, and take further CPU minutes: "
-        text += ", ".join(f"./bench {key} {s / 60:.0f}" for key, s in own.items())
     return text + ".\nResults: results/report/index.html and results/tables/."
 
 

@@ -230,10 +230,15 @@ def begin(partial: Path, head: dict) -> Path:
     return keep
 
 
-def keep_row(partial: Path, cell_id: str, row: dict, folder: Path) -> None:
-    """Move the posterior of a split from ``folder``, and then append the row of the split."""
+def has_posterior(row: Mapping[str, Any]) -> bool:
+    """Whether a row has a file of parameters. The rows of a paper's own code have none."""
+    return row["status"] == "ok" and "posterior_kind" in row
+
+
+def keep_row(partial: Path, cell_id: str, row: dict, folder: Path = Path()) -> None:
+    """Move the posterior of a split from ``folder``, if there is one, and then append the row of the split."""
     file = parameter_file(cell_id, row["split"])
-    if row["status"] == "ok":
+    if has_posterior(row):
         os.replace(folder / file, partial.with_suffix("") / file)  # the posterior first, then the row that names it
     append(partial, sealed({"cell": cell_id, "row": row}))
 
@@ -254,7 +259,7 @@ def read_partial(path: Path, head: dict, again: Sequence[str] = ()) -> dict[tupl
     kept = {
         key: r
         for key, r in found.items()
-        if r["row"]["status"] not in again and (r["row"]["status"] != "ok" or whole(keep / parameter_file(*key)))
+        if r["row"]["status"] not in again and (not has_posterior(r["row"]) or whole(keep / parameter_file(*key)))
     }
     if len(kept) < len(others):  # written anew: a line is never appended to a torn one
         say(path.stem, f"{len(others) - len(kept)} of {len(others)} stored rows are tried again or were not whole")

@@ -32,6 +32,13 @@ PAPER = Paper(
             "*-rejection_ls-*epsilon=0.1;n=100;*": 1.5,
             "*-mcmc_conj-*epsilon=2;n=100;*": 2.0,
         },
+        chunks={
+            "pf_fixed_conj_10": 3,
+            "pf_fixed_conj_20": 5,
+            "pf_fixed_nonconj_10": 3,
+            "pf_fixed_nonconj_20": 5,
+            "tab_nonconj_05": 4,
+        },
         measures={"{metric}": "mean", "sd of {metric}": "std", "epsilon": "ledger_epsilon"},
         judged="The numbers are of single runs of samplers on one release. Filters are judged by two samples of single "
         "runs, posterior means of DP-DA-MCMC run by run by the exact posterior of the run's own release. Its chains "

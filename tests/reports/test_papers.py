@@ -58,6 +58,23 @@ def test_verdicts_and_findings(someone):
     assert found.judged == "so"
 
 
+@pytest.mark.parametrize("scale", ["full", "tiny"])
+def test_the_site_of_a_run_has_what_the_run_made_at_full_scale(someone, tmp_path, scale):
+    run = tmp_path / "run/someone"
+    write(run / "tables/verdicts.csv.gz", pd.DataFrame({"source": ["x"], "verdict": ["better"]}))
+    write(run / "tables/scores/wine.csv.gz", pd.DataFrame({"scale": [scale]}))
+    (run / "findings").mkdir()
+    (run / "findings/two.md").write_text("# The two\n\nof the run\n")
+    (found,) = papers.load(tmp_path / "run")
+    if scale == "full":
+        assert found.verdicts["verdict"].tolist() == ["better"]
+        assert [(f.id, f.title, f.text[-11:]) for f in found.findings] == [("two", "The two", "of the run\n")]
+        assert found.reference == run / "tables"
+    else:
+        assert len(found.verdicts) == 4
+        assert found.reference == someone.reference
+
+
 def test_a_folder_without_reference_gives_nothing(someone):
     (someone.reference / "verdicts.csv.gz").unlink()
     assert papers.load() == []

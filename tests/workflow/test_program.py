@@ -12,9 +12,10 @@ import pandas as pd
 import pytest
 from project import ROOT, copy_project, environment, snakemake
 
-from workflow import papers, program
+from papers.chen2025dppf import run as chen
+from workflow import papers, program, store
 from workflow.compare import DIFFERS, compare_program
-from workflow.program import main, read_scores, write
+from workflow.program import chunk_of, main, partial_of, read_scores, score_rows, write
 
 
 def test_the_same_table_is_the_same_file(tmp_path):
@@ -78,6 +79,133 @@ def test_the_cpu_seconds_of_a_row_are_not_compared(tmp_path):
         write(tmp_path / file, rows.assign(mean=mean), seal=False)
         found = compare_program("jalko2017dpvi", tmp_path)
         assert {n.metric for n in found if n.verdict == DIFFERS and n.cell.startswith(file)} - {"file"} == differing
+
+
+def numbers(rows):
+    return [{column: value for column, value in row.items() if column != "cpu_seconds"} for row in rows]
+
+
+#: the cheapest score file of a program that has chunks
+FILE = "chen2025dppf", "pf_ls_01"
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """Its rows at scale tiny, as the program itself yields them."""
+    made = list(program.timed(chen.rows(FILE[1], "tiny", None, "")))
+    path = tmp_path_factory.mktemp("whole") / "rows.csv.gz"
+    write(path, pd.DataFrame(made), float_format=None)
+    return numbers(pd.read_csv(path, dtype=str, keep_default_na=False).to_dict("records"))
+
+
+@pytest.fixture
+def in_chunks(monkeypatch):
+    chunks = papers.programs()[FILE[0]][1].chunks
+    monkeypatch.setitem(chunks, FILE[1], 3)
+
+
+def test_ranges_of_cells_give_the_rows_of_one_run(in_chunks, whole, tmp_path):
+    """In any order, and the call without a range makes the range that is missing. Seeds are those of the cells."""
+    for chunk in (3, 1):
+        words = ["--scale", "tiny", "--chunk", str(chunk), "--results", str(tmp_path), "--out", str(tmp_path / "done")]
+        assert main([FILE[0], "scores", FILE[1], *words]) == 0
+        listed = (tmp_path / "done").read_text().splitlines()
+        stored = store.read_partial(
+            partial_of(tmp_path, *FILE, chunk), program.head_of(*FILE, "tiny") | {"chunk": [chunk, 3]}
+        )
+        assert len(listed) == len(set(listed)) < len(stored) < len(whole)
+    out = tmp_path / f"{FILE[1]}.csv.gz"
+    main([FILE[0], "scores", FILE[1], "--scale", "tiny", "--results", str(tmp_path), "--out", str(out)])
+    assert numbers(pd.read_csv(out, dtype=str, keep_default_na=False).to_dict("records")) == whole
+    assert not list((tmp_path / "partial").glob("*.jsonl"))
+
+
+@pytest.mark.parametrize("end", [b"", b'{"torn'])
+def test_a_killed_run_makes_only_the_rows_that_are_missing(whole, tmp_path, monkeypatch, end):
+    made = []
+
+    def rows(name, scale, mirror, raw, wanted=None):
+        for row in chen.rows(name, scale, mirror, raw, wanted):
+            if len(made) == 13:  # inside a cell
+                raise KeyboardInterrupt
+            made.append(row)
+            yield row
+
+    with monkeypatch.context() as patch:
+        patch.setattr(papers, "resolve", lambda named: rows)
+        with pytest.raises(KeyboardInterrupt):
+            score_rows(*FILE, "tiny", None, tmp_path)
+    with open(partial_of(tmp_path, *FILE, 1), "ab") as f:
+        f.write(end)
+    yielded = []
+    monkeypatch.setattr(papers, "resolve", lambda named: lambda *w: (yielded.append(r) or r for r in chen.rows(*w)))
+    assert numbers(score_rows(*FILE, "tiny", None, tmp_path)) == whole
+    assert len(yielded) == len(whole) - 13
+    # rows of other code are not used
+    monkeypatch.setattr(program, "code_hash", lambda *_: "other")
+    yielded.clear()
+    assert numbers(score_rows(*FILE, "tiny", None, tmp_path)) == whole
+    assert len(yielded) == len(whole)
+
+
+def test_a_cell_without_data_is_tried_again(tmp_path, monkeypatch):
+    status = "no_data"
+
+    def rows(name, scale, mirror, raw, wanted=None):
+        row = {"dataset": name, "method": "m", "reading": "authors", "epsilon": "1", "metric": "mse"}
+        if wanted is None or wanted(row):
+            yield row | {"status": status, "mean": 1.5}
+
+    monkeypatch.setattr(papers, "resolve", lambda named: rows)
+    assert [r["status"] for r in score_rows("wang2018", "servo", "tiny", None, tmp_path)] == ["no_data"]
+    status = "ok"
+    (row,) = score_rows("wang2018", "servo", "tiny", None, tmp_path)
+    assert (row["status"], row["mean"]) == ("ok", "1.5")
+
+
+@pytest.mark.parametrize(("cells", "count"), [(1, 1), (5, 5), (9, 4), (3, 5)])
+def test_ranges_are_all_cells_once_and_in_order(cells, count):
+    names = [f"c{k}" for k in range(cells) for _ in range(2)]
+    parts = [chunk_of(names, k, count) for k in range(1, count + 1)]
+    assert [c for part in parts for c in part] == [f"c{k}" for k in range(cells)]
+    assert max(map(len, parts)) - min(map(len, parts)) <= 1
+
+
+@pytest.mark.parametrize("key", sorted(papers.programs()))
+def test_committed_rows_of_a_cell_are_neighbours(key):
+    """Otherwise ranges of cells, one after the other, would have the rows in another order."""
+    paper, own = papers.programs()[key]
+    assert set(own.chunks) <= set(own.scores)
+    for name in own.chunks:
+        rows = pd.read_csv(paper.reference / "scores" / f"{name}.csv.gz", dtype=str, keep_default_na=False)
+        cells = [program.own_cell(row, key) for row in rows.to_dict("records")]
+        blocks = [cell for k, cell in enumerate(cells) if k == 0 or cells[k - 1] != cell]
+        assert len(blocks) == len(set(blocks)) >= own.chunks[name]
+
+
+def test_a_committed_small_table_is_restored(tmp_path):
+    committed = papers.programs()["jalko2017dpvi"][0].reference / "delta.csv"
+    out = tmp_path / "delta.csv"
+    assert main(["jalko2017dpvi", "checks", "delta", "--reuse", "--out", str(out)]) == 0
+    assert out.read_bytes() == committed.read_bytes()
+    assert store.unbroken(out)
+
+
+@pytest.mark.nightly
+def test_committed_scores_of_a_program_are_reused(tmp_path):
+    """Its tables are made from them, and no score file or small table is."""
+    project = copy_project(tmp_path)
+    plan = ("--cores", "1", "-n", "jalko2017dpvi")
+    rules = {}
+    for reuse in ("none", "reference"):
+        done = snakemake(project, *plan, "--config", f"reuse={reuse}")
+        rules[reuse] = {word for line in done.stdout.splitlines() for word in line.split()[:1] if "program_" in word}
+    assert rules["none"] >= {"program_scores", "program_check", "program_tables"}
+    assert rules["reference"] == {"program_tables"}
+    done = snakemake(project, "--cores", "1", "jalko2017dpvi", "--config", "reuse=reference")
+    assert done.returncode == 0, done.stderr[-3000:]
+    made = (project / "results/jalko2017dpvi/tables/verdicts.csv.gz").read_bytes()
+    assert made == (project / "papers/jalko2017dpvi/reference/verdicts.csv.gz").read_bytes()
 
 
 def test_streams_of_two_cells_differ():

@@ -1,3 +1,4 @@
+import atexit
 import os
 import re
 import shlex

@@ -3,6 +3,10 @@ from hashlib import sha256
 ALL_SCORES = [
     f"{RESULTS}/scores/{e}/{d}.csv" for e in EXPERIMENTS for d in datasets_of(e)
 ]
+#: verdicts of papers with their own code; none for experiments of one's own
+OWN_TABLES = [
+    f"{RESULTS}/{key}/tables/verdicts.csv.gz" for key in ([] if OWN else PROGRAMS)
+]
 
 
 def extra_of(*parts):
@@ -62,6 +66,7 @@ rule report:
     """Verdicts, tables, claims, ledger and the site."""
     input:
         scores=ALL_SCORES,
+        own=OWN_TABLES if SCALE == "full" else [],  # only a site at full scale shows them
         published=[
             *sorted(
                 str(p.relative_to(ROOT))
@@ -178,3 +183,17 @@ rule audit:
         f"{RESULTS}/logs/report_audit.log",
     shell:
         "logged {log:q} {PYTHON:q} -m reports.audit_tables --extra {RESULTS:q}/extra --out {RESULTS:q}/parts/audit"
+
+
+def print_hours():
+    """After a dry run: what would run by paper, with its CPU hours."""
+    if workflow.dryrun and workflow.scheduler is not None:
+        from workflow import plan
+
+        needed = workflow.dag.needrun_jobs(exclude_finished=False)
+        found = [(job.rule.name, job.wildcards_dict) for job in needed if job.output]
+        print(plan.hours_of(found, plan.estimate(SCALE, CELLS.values())))
+
+
+if workflow.is_main_process:
+    atexit.register(print_hours)

@@ -81,7 +81,7 @@ def test_a_replaced_row_moves_the_scale_of_the_noise(fold):
 @pytest.mark.skipif(not MIRROR, reason="DPBAYES_MIRROR is not set: no raw files to parse")
 def test_cells_through_the_command(tmp_path):
     out = tmp_path / "synth_B.csv.gz"
-    words = ["--scale", "tiny", "--mirror", MIRROR, "--raw", str(tmp_path), "--out", str(out)]
+    words = ["--scale", "tiny", "--mirror", MIRROR, "--results", str(tmp_path), "--out", str(out)]
     assert program.main(["honkela2018robust", "scores", "synth_B", *words]) == 0
     rows = pd.read_csv(out, dtype=str, keep_default_na=False)
     assert list(rows) == [*run.COLUMNS, "cpu_seconds"]

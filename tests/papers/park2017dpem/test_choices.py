@@ -1,14 +1,16 @@
 """The second derivation of DP-EM: piece by piece equal to the method's, and every choice changes something."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from methods.em import _dp_em as dp_em
 from methods.em import _em as em
 from models.mixture_of_gaussians import MixtureParameters
-from papers.park2017dpem import choices
+from papers.park2017dpem import PAPER, choices
 
 D = 4
 
@@ -117,3 +119,23 @@ def test_rows_give_shifts_from_the_same_runs():
     assert (base["shift"], base["runs"], base["heavy"]) == (0.0, 3, "yes")
     assert other["shift"] == pytest.approx(np.mean([-1, -0.5, -2]))
     assert other["shift_standard_error"] == pytest.approx(np.std([-1, -0.5, -2], ddof=1) / math.sqrt(3))
+
+
+@pytest.mark.parametrize("scale", ["full", "quick", "tiny"])
+def test_a_scale_says_how_many_fits_are_made(monkeypatch, scale):
+    """At full scale the committed number; a tiny run makes a fiftieth of these fits."""
+    made = []
+
+    def scores_of(x, fold, cells=choices.CELLS, choices_=choices.CHOICES, repeats=choices.REPEATS):
+        made.extend((fold, cell.name, k) for cell in cells for k in range(repeats))
+        return {(cell.name, choice): [0.5 * fold] * repeats for cell in cells for choice in choices_}
+
+    monkeypatch.setattr(choices, "scores_of", scores_of)
+    request = SimpleNamespace(scale=scale, data=lambda: SimpleNamespace(ok=True, x=np.zeros((30, 2))))
+    lines = choices.tables(request)["dpem_choices.csv"].splitlines()
+    committed = pd.read_csv(PAPER.reference / "dpem_choices.csv")
+    runs = committed.drop_duplicates("cell")["runs"].sum()
+    assert len(set(made)) == len(made) == {"full": runs, "quick": runs / 10, "tiny": runs / 50}[scale]
+    cells = {"full": 10, "quick": 10, "tiny": 2}[scale]
+    assert len(lines) == 1 + cells * len(choices.CHOICES)
+    assert not any(line.endswith(",nan") for line in lines)

@@ -76,7 +76,7 @@ def test_unknown_methods_are_named():
 @needs_mirror
 def test_a_table_through_the_command(tmp_path):
     out = tmp_path / "servo.csv.gz"
-    words = ["--scale", "tiny", "--mirror", MIRROR, "--raw", str(tmp_path), "--out", str(out)]
+    words = ["--scale", "tiny", "--mirror", MIRROR, "--results", str(tmp_path), "--out", str(out)]
     assert program.main(["wang2018", "scores", "servo", *words]) == 0
     rows = pd.read_csv(out, dtype=str, keep_default_na=False)
     assert list(rows) == [*run.COLUMNS, "cpu_seconds"]
