@@ -676,9 +676,7 @@ def chances(paper: Printed, values: Sequence[float], metric: str, level: float) 
     p, w, half = (float(v[0]) for v in chance_above(ours[None], theirs[None]))
     difference = float(ours.mean() - theirs.mean())
     least = _farthest(difference, _shifts_of_pairs(ours, theirs, level))
-    return Found(
-        p, "rank of all runs", w > 0.5, abs(w - 0.5) + half, difference, detectable=least, chance=w
-    )
+    return Found(p, "rank of all runs", w > 0.5, abs(w - 0.5) + half, difference, detectable=least, chance=w)
 
 
 def _shifts_of_pairs(ours: np.ndarray, theirs: np.ndarray, level: float) -> tuple[float, float]:
