@@ -27,8 +27,8 @@ other runs judged, these would be fewer than the n of the verdict. "Reproduced" 
 
 **The bias that remains.** Both sides are drawn from n runs, and not from the distribution of these. The variance of a
 run that is drawn from them is (n - 1) / n of the distribution's, on average, so deviations from their mean are first
-multiplied by sqrt(n / (n - 1)). The spread is known only from n runs, and a share is not linear in it: small shares come
-out too large, and large ones too small. A run in both sets is a tie. :mod:`reports.ceiling_bias` measures the bias.
+multiplied by sqrt(n / (n - 1)). The spread is known only from n runs, and a share is not linear in it. So shares near
+0 come out too large. A run in both sets is a tie. :mod:`reports.ceiling_bias` measures the bias.
 
 A random split has no such bias. If theirs are a copy, all N + n runs are exchangeable, and each split is as probable as
 the one that was published. It is used only if ranks alone decide: without ties, their distribution is the same for all

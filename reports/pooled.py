@@ -146,7 +146,7 @@ def build(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def worth(rows: pd.DataFrame) -> dict[str, float]:
-    """What "compatible" is worth in ``rows`` of :func:`effects`: the last columns of the table, NaN if there is none."""
+    """The last columns of the table, on the compatible numbers of ``rows`` of :func:`effects`. NaN if there is none."""
     mine = rows[rows["verdict"] == "compatible"]
     shift = mine["shift"].to_numpy()
     if not len(shift):
@@ -182,6 +182,27 @@ def shift_text(row, column: str = "shift") -> str:
     if row["scale"] == RATIO:
         return f"{100 * size:.2g} %" if size < 1 else f"{100 * size:,.0f} %"
     return f"{size:.2g} {row['unit'] or 'sd of a run'}"
+
+
+def shown(row) -> dict[str, object]:
+    """A row of the table with what pages print of it.
+
+    title : its measure.
+    scale_text : the scale with its unit.
+    text, within_text, far, shift_text, shift_90_text : the columns effect, within, distance_90, shift and shift_90.
+    """
+    title = METRICS[row["metric"]].title
+    unit = f" ({row['unit']})" if row["unit"] else ""
+    return {
+        **row,
+        "metric_title": f"{title}, chance that ours is above" if row["scale"] == CHANCE else title,
+        "scale_text": row["scale"] + unit,
+        "text": text(row),
+        "within_text": f"{100 * row['within']:.0f} %",
+        "far": f"{row['distance_90']:.2g}" if row["distance_90"] < 100 else f"{row['distance_90']:,.0f}",
+        "shift_text": shift_text(row),
+        "shift_90_text": shift_text(row, "shift_90"),
+    }
 
 
 def write() -> None:
