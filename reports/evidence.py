@@ -512,7 +512,7 @@ def exact(paper: Printed, values: Sequence[float], metric: str, level: float, *,
     (ours,) = values
     gap = float(gap_of(ours, paper.mean, paper.unit))
     p, bound = (1.0 if gap <= rounding else 0.0), (0.0 if gap == 0 else math.inf)
-    return Found(p, "exact", ours > paper.mean, bound, ours - paper.mean, detectable=paper.unit)
+    return Found(p, "exact", ours > paper.mean, bound, ours - paper.mean, detectable=paper.unit + rounding)
 
 
 def box(

@@ -89,12 +89,12 @@ def effects(rows: pd.DataFrame) -> pd.DataFrame:
         [ratio, chance], [(out["ours"] / out["theirs"]).where(positive), number["chance"]], difference
     )
     out["distance"] = (out["effect"] - np.select([ratio, chance], [1.0, 0.5], 0.0)).abs()
-    by_factor = out["metric"].map(lambda m: METRICS[m].margin.logarithmic)
+    by_factor = out["metric"].map(lambda m: METRICS[m].margin.logarithmic).astype(bool)
     compared = np.select(
         [by_factor, ratio], [np.log(out["effect"].where(by_factor)).abs(), difference.abs()], out["distance"]
     )
     margins = [float(margin(m, t)) for m, t in zip(out["metric"], out["theirs"], strict=True)]
-    out["within"] = (compared <= np.array(margins)).astype(float)
+    out["within"] = (compared <= (1 + 1e-12) * np.array(margins)).astype(float)  # 1.1 - 1 is above .1 in binary
     unit = np.select([ratio, chance], [out["theirs"].abs(), number["std"]], 1.0)
     out["shift"] = number["detectable"] / unit
     return out
@@ -136,7 +136,7 @@ def build(rows: pd.DataFrame) -> pd.DataFrame:
         test, p = joint(source, reading)
         out.append(
             {"source": source, "metric": metric, "reading": reading, "scale": scale_of(metric),
-             "unit": "" if scale_of(metric) == RATIO else METRICS[metric].unit.name, "numbers": len(group),
+             "unit": METRICS[metric].unit.name if scale_of(metric) == DIFFERENCE else "", "numbers": len(group),
              "left_out": len(group) - len(known), "datasets": len(by_set),
              "effect": float(known["effect"].median()), "low": low, "high": high, "joint_test": test, "joint_p": p,
              "within": float(known["within"].mean()), "distance_90": float(known["distance"].quantile(0.9)),

@@ -417,7 +417,8 @@ def test_ranks_of_a_single_run_keep_their_rate_for_a_law_without_a_mean():
      (0.0200001, 0.002, "reproduced"), (0.020001, 0.002, "compatible"), (0.03, 0.002, "worse")],
 )  # fmt: skip
 def test_a_number_without_noise(ours, rounding, word):
-    assert alone([ours], 0.02, 1.01e-7, exact, rounding=rounding).verdict == word
+    found = alone([ours], 0.02, 1.01e-7, exact, rounding=rounding)
+    assert (found.verdict, found.detectable) == (word, 1.01e-7 + rounding)
 
 
 def test_numbers_without_noise_are_never_refuted_by_their_own_digits():
