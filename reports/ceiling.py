@@ -6,27 +6,33 @@ writes ``papers/KEY/reference/ceiling.csv.gz`` of these papers (default: of all 
 scores. Published runs are noisy, so even a perfect copy is not ``reproduced`` for every number. Counts of verdicts have
 to be compared with this ceiling.
 
-For each published number, N of our n runs are drawn and rounded as the source prints them. The rule of
-:mod:`reports.verdict` then judges them by our other runs. This is repeated 400 times, from a stream that the number's
-name seeds. The column ``way`` says how:
+For each published number of N runs, N runs take the place of the published ones and are rounded as the source prints
+them. The rule of :mod:`reports.verdict` then judges them by others of ours. This is repeated 400 times, from a stream
+that the number's name seeds. The column ``way`` says how both are drawn from our n runs:
 
-    without replacement   n > 2 N: our other n - N runs judge. For N = 1 each run is drawn once.
-    with replacement      5 <= n <= 2 N: N runs are drawn with replacement, and all n judge
+    both sides            N > 1 and n >= 5: theirs (N) and ours (n) are two sets drawn with replacement from our n runs
+    one run each          N = 1 and n >= 5: each of our runs takes the place of the published one, the other n - 1 judge
+    random split          single runs of a sampler, each of which is published (``evidence.chances``): the N + n runs of
+                          both are put together, and split at random into theirs and ours
     streams               randomness that is known up to a few streams: the copy takes one of them per part
-    both sides            a box plot with 5 <= n <= 2 N: N runs and n others are drawn with replacement, and these judge
     normal                a number of a whole batch of data sets, where both are drawn from the normal distribution of
                           its evidence; or chains compared with exact values, whose errors are normal
     no noise              the authors' code has no noise, so a copy gives the number itself
     none                  fewer than five of our runs, or a kind of evidence that this module does not draw
 
-With replacement, the same runs are on both sides and vary together: the difference of means varies by only 1 / sqrt 2
-of what it does between two independent sets. So the shares of ``inconclusive`` and ``refuted`` are too small there.
+Both sides have to be drawn. If theirs were drawn from the very runs that judge them, the two would vary together. For
+n = N the Mann-Whitney count would then have half the variance that it has between independent sets, and a test of 5 %
+would have p <= 5 % with probability 2 Phi(-1.96 sqrt 2), .6 %. If theirs were drawn without replacement and the n - N
+other runs judged, these would be fewer than the n of the verdict. "Reproduced" would be too rare, unless N = 1.
 
-For the box plots of Räisä (2021), 20 runs against 20, this would leave almost nothing. Given our n runs, each of the N
-has a rank among them that is uniform on 1 to n, so the Mann-Whitney count has variance N n^2 / 12. Between independent
-sets it is N n (n + N + 1) / 12, which is twice as much for n = N. A test of 5 % then has p <= 5 % with probability
-2 Phi(-1.96 sqrt 2), .6 %. Two sets drawn independently from the same n runs have a variance of about N n (n + N) / 12.
-Runs that are on both sides are ties, which count against a refutation, so the shares are still a little small.
+**The bias that remains.** Both sides are drawn from n runs, and not from the distribution of these. The variance of a
+run that is drawn from them is (n - 1) / n of the distribution's, on average, so deviations from their mean are first
+multiplied by sqrt(n / (n - 1)). The spread is known only from n runs, and a share is not linear in it. So shares near
+0 come out too large. A run in both sets is a tie. :mod:`reports.ceiling_bias` measures the bias.
+
+A random split has no such bias. If theirs are a copy, all N + n runs are exchangeable, and each split is as probable as
+the one that was published. It is used only if ranks alone decide: without ties, their distribution is the same for all
+runs, so it does not matter if theirs are no copy. For a mean it would matter.
 
 A number with ``none`` has no ceiling and is counted as such. If the source prints a spread, it is the standard
 deviation of the N drawn runs, with N - 1. Runs of ours without a score count as in the verdict itself. ``corrected``
@@ -59,7 +65,7 @@ DRAWS = 400
 FEWEST = 5
 SHARES = ("reproduced", "compatible", "inconclusive", "refuted")
 COLUMNS = [*KEY, "reading", "runs", "n_published", "way", "draws", *SHARES]
-WITHOUT, WITH, BOTH, STREAMS = "without replacement", "with replacement", "both sides", "streams"
+BOTH, EACH, SPLIT, STREAMS = "both sides", "one run each", "random split", "streams"
 NORMAL, NO_NOISE, NONE = "normal", "no noise", "none"
 
 
@@ -87,27 +93,38 @@ def way_of(runs: Runs) -> str:
         return NORMAL
     if kind is evidence.streams:
         return NONE if METRICS[runs.metric].margin.logarithmic else STREAMS
-    n, theirs = len(runs.values), int(runs.published.n)
-    if n < FEWEST or kind not in JUDGES:
+    if kind is evidence.chances:
+        return SPLIT
+    if len(runs.values) < FEWEST or kind not in JUDGES:
         return NONE
-    if n > 2 * theirs:
-        return WITHOUT
-    return BOTH if kind is evidence.box else WITH
+    return EACH if runs.published.n == 1 else BOTH
 
 
-def draw(values: np.ndarray, count: int, way: str, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Draw theirs (draws, N) and ours (draws, n or n - N) for one number."""
-    n = len(values)
-    if way == WITH:
-        return values[rng.integers(n, size=(DRAWS, count))], np.tile(values, (DRAWS, 1))
+def draw(runs: Runs, way: str, rng: np.random.Generator, draws: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Draw theirs (draws, N) and ours (draws, n, or n - 1 for one run each) for one number, by default DRAWS times."""
+    values, count, draws = np.asarray(runs.values, dtype=np.float64), int(runs.published.n), draws or DRAWS
     if way == BOTH:
-        return values[rng.integers(n, size=(DRAWS, count))], values[rng.integers(n, size=(DRAWS, n))]
-    if count == 1 and n <= DRAWS:
+        n, wide = len(values), widened(values, runs.metric)
+        return wide[rng.integers(n, size=(draws, count))], wide[rng.integers(n, size=(draws, n))]
+    if way == SPLIT:
+        values = np.concatenate([runs.published.runs, values])
+    n = len(values)
+    if way == EACH and n <= draws:
         order = np.stack([np.r_[i, np.delete(np.arange(n), i)] for i in range(n)])
     else:
-        order = rng.permuted(np.tile(np.arange(n), (DRAWS, 1)), axis=1)
+        order = rng.permuted(np.tile(np.arange(n), (draws, 1)), axis=1)
     shuffled = values[order]
     return shuffled[:, :count], shuffled[:, count:]
+
+
+def widened(values: np.ndarray, metric: str) -> np.ndarray:
+    """``values`` (n,) with the variance (divided by n) that runs of their distribution have. None crosses 0.
+
+    Values of a metric that is never negative stay so.
+    """
+    n, mean = len(values), values.mean()
+    wide = mean + (values - mean) * np.sqrt(n / (n - 1))
+    return np.maximum(wide, 0.0) if METRICS[metric].scale == "positive" else wide
 
 
 def as_printed(theirs: np.ndarray, like: Printed) -> Printed:
@@ -191,11 +208,20 @@ def words(case: Case) -> list[str]:
     elif way == STREAMS:
         found, numbers = _streams(runs, rng)
     else:
-        theirs, ours = draw(np.asarray(runs.values, dtype=np.float64), int(runs.published.n), way, rng)
-        found, numbers = JUDGES[kind](theirs, ours, runs.published, runs.metric, **options)
-    same = found.bound <= margin(runs.metric, numbers)
+        return judged(case, *draw(runs, way, rng))
+    return _words(case, found, numbers)
+
+
+def judged(case: Case, theirs: np.ndarray, ours: np.ndarray) -> list[str]:
+    """The verdicts of draws of runs, theirs (draws, N) and ours (draws, n), by the evidence of ``case``."""
+    kind, options = kind_of(case.runs)
+    return _words(case, *JUDGES[kind](theirs, ours, case.runs.published, case.runs.metric, **options))
+
+
+def _words(case: Case, found: Drawn, numbers: np.ndarray) -> list[str]:
+    same = found.bound <= margin(case.runs.metric, numbers)
     return [
-        word(float(p), bool(h), bool(s), runs.metric, case.lost, case.family)
+        word(float(p), bool(h), bool(s), case.runs.metric, case.lost, case.family)
         for p, h, s in zip(found.p, found.higher, same, strict=True)
     ]
 
@@ -227,11 +253,16 @@ def _streams(runs: Runs, rng: np.random.Generator) -> tuple[Drawn, np.ndarray]:
     return Drawn(np.array(p), centre > theirs, gaps + still), theirs
 
 
+def shares_of(said: Sequence[str]) -> dict[str, float]:
+    """The share of each of ``SHARES`` among verdicts."""
+    counts = {w: sum(x == w for x in said) for w in SHARES[:-1]} | {"refuted": sum(x in REFUTED for x in said)}
+    return {w: count / len(said) for w, count in counts.items()}
+
+
 def row(case: Case) -> dict[str, object]:
     """One row of the table: the share of each verdict, NaN without a ceiling."""
     said = words(case)
-    counts = {w: sum(x == w for x in said) for w in SHARES[:-1]} | {"refuted": sum(x in REFUTED for x in said)}
-    shares = {w: counts[w] / len(said) if said else np.nan for w in SHARES}
+    shares = shares_of(said) if said else dict.fromkeys(SHARES, np.nan)
     about = {"runs": len(case.runs.values), "n_published": int(case.runs.published.n), "way": way_of(case.runs)}
     return dict(zip([*KEY, "reading"], case.key, strict=True)) | about | {"draws": len(said)} | shares
 

@@ -116,7 +116,8 @@ class Found:
     bound : the one-sided 95 % bound of the distance of the two, in the units of the margin.
     difference : ours - published.
     low, high : its 95 % interval.
-    detectable : the smallest distance that would have been refuted.
+    detectable : the smallest distance that would have been refuted, infinite if none is.
+    chance : W, the probability that one of our runs is above one of theirs, for evidence that compares single runs.
     reason : a remark for readers.
     """
 
@@ -128,6 +129,7 @@ class Found:
     low: float = math.nan
     high: float = math.nan
     detectable: float = math.nan
+    chance: float = math.nan
     reason: str = ""
 
 
@@ -238,10 +240,9 @@ def means(paper: Printed, values: Sequence[float], metric: str, level: float) ->
         low, high = (float(e) - paper.mean for e in ends)
     else:
         low, high = _not_refuted(x, paper, AGREE)
-        up, down = _not_refuted(x, paper, level)
-        detectable = max(difference - up, down - difference, 0.0)
+        detectable = _farthest(difference, _not_refuted(x, paper, level))
     bound = float(bound_of_means(mean, std, n, paper, metric))
-    return Found(p, kind, higher, bound, difference, low, high, detectable, reason)
+    return Found(p, kind, higher, bound, difference, low, high, detectable, reason=reason)
 
 
 def _decided(x: np.ndarray, mean: float, std: float, paper: Printed, metric: str) -> tuple[float, str, bool]:
@@ -410,27 +411,34 @@ def _std(x: np.ndarray, mean: float) -> float:
     return math.sqrt(math.fsum((x - mean) ** 2) / (len(x) - 1))
 
 
-def _not_refuted(x: np.ndarray, paper: Printed, alpha: float) -> tuple[float, float]:
-    """The ends of the shifts c for which ours minus c is not refuted at level ``alpha`` by ranks, without Markov.
+def _farthest(difference: float, ends: tuple[float, float]) -> float:
+    """The largest distance of ``difference`` from a shift that is not refuted. ``ends``: smallest and largest shift."""
+    return max(difference - ends[0], ends[1] - difference, 0.0)
 
-    Each end is found by bisection, because P(ours above theirs) grows with c and its mirror image falls. An end is
-    infinite if even full separation does not refute.
-    """
+
+def _not_refuted(x: np.ndarray, paper: Printed, alpha: float) -> tuple[float, float]:
+    """The ends of the shifts c for which ours minus c is not refuted at level ``alpha`` by ranks, without Markov."""
     reach = math.sqrt(paper.n) * (0.0 if math.isnan(paper.spread) else paper.spread) + 2 * paper.unit
     reach += 1e-9 * (float(np.abs(x).max()) + abs(paper.mean))
     first, last = float(x[0]) - paper.mean - reach, float(x[-1]) - paper.mean + reach
+    return _shifts(lambda c, side: 2 * float(_p_rank(x - c, paper, False)[side]) <= alpha, first, last)
+
+
+def _shifts(refuted: Callable[[float, int], bool], first: float, last: float) -> tuple[float, float]:
+    """The ends of the shifts c for which ours minus c is not refuted.
+
+    ``refuted`` (c, side): whether it is, as too far above (side 0) or below (side 1). Ours is above all of theirs at
+    ``first`` and below them at ``last``. Each end is found by bisection, because P(ours above theirs) grows with c and
+    its mirror image falls. An end is infinite if even full separation does not refute.
+    """
     ends = []
     for side, far, near in ((0, first, last), (1, last, first)):
-
-        def refuted(c: float, side: int = side) -> bool:
-            return 2 * float(_p_rank(x - c, paper, False)[side]) <= alpha
-
-        if not refuted(far):
+        if not refuted(far, side):
             ends.append(-math.inf if side == 0 else math.inf)
             continue
         for _ in range(60):
             middle = 0.5 * (far + near)
-            far, near = (middle, near) if refuted(middle) else (far, middle)
+            far, near = (middle, near) if refuted(middle, side) else (far, middle)
         ends.append(near)
     return ends[0], ends[1]
 
@@ -504,7 +512,7 @@ def exact(paper: Printed, values: Sequence[float], metric: str, level: float, *,
     (ours,) = values
     gap = float(gap_of(ours, paper.mean, paper.unit))
     p, bound = (1.0 if gap <= rounding else 0.0), (0.0 if gap == 0 else math.inf)
-    return Found(p, "exact", ours > paper.mean, bound, ours - paper.mean, detectable=paper.unit)
+    return Found(p, "exact", ours > paper.mean, bound, ours - paper.mean, detectable=paper.unit + rounding)
 
 
 def box(
@@ -542,14 +550,22 @@ def box(
     Medians are compared. Their bound is gap + t(.95; N - 1) 1.2533 s sqrt(1/n + 1/N), where s is the larger
     interquartile range over 1.349. It assumes that both distributions are close to normal around their medians, so that
     a median has standard error 1.2533 s / sqrt n. No refutation relies on that. The interval ``low``, ``high`` is made
-    in the same way. Raises ValueError for another N than 20.
+    in the same way. ``detectable`` is that of a shift of all our runs. Raises ValueError for another N than 20.
     """
-    x = np.asarray(values, dtype=np.float64)
+    x = np.sort(np.asarray(values, dtype=np.float64))
     above, below = (float(p) for p in p_box(x, paper))
     difference, error, bound = (float(v[0]) for v in medians(x, paper))
     half = _quantile(AGREE / 2, paper.n) * error
     p = calibrated(min(1.0, 2 * min(above, below)), calibration)
-    return Found(p, "rank", bool(above < below), bound, difference, difference - half, difference + half)
+    least = _farthest(
+        difference,
+        _shifts(
+            lambda c, side: calibrated(2 * float(p_box(x - c, paper)[side]), calibration) <= level,
+            float(x[0]) - paper.whisker_high - 2 * paper.unit,
+            float(x[-1]) - paper.whisker_low + 2 * paper.unit,
+        ),
+    )
+    return Found(p, "rank", bool(above < below), bound, difference, difference - half, difference + half, least)
 
 
 def calibrated(bound: float, calibration: Sequence[tuple[float, float]]) -> float:
@@ -650,13 +666,35 @@ def chances(paper: Printed, values: Sequence[float], metric: str, level: float) 
     They are compared by W, the probability that one of ours is above one of theirs. A tie counts half. p is that of the
     rank test of Wilcoxon, Mann and Whitney in its normal approximation, with the variance given the ties
     (:func:`chance_above`). ``bound`` is the distance from 1/2 to the farther end of the 95 % interval of W, by DeLong's
-    variance. ``difference`` is that of the means. Raises ValueError if no run of theirs is given.
+    variance. ``difference`` is that of the means. ``detectable`` is that of a shift of all our runs. The shifts that
+    are not refuted lie between two of the n N differences of one of ours and one of theirs, in their order (Hodges &
+    Lehmann 1963). Raises ValueError if no run of theirs is given.
     """
     theirs, ours = np.asarray(paper.runs, dtype=np.float64), np.asarray(values, dtype=np.float64)
     if not len(theirs):
         raise ValueError("no published run: two samples of single runs are compared run by run")
     p, w, half = (float(v[0]) for v in chance_above(ours[None], theirs[None]))
-    return Found(p, "rank of all runs", w > 0.5, abs(w - 0.5) + half, float(ours.mean() - theirs.mean()))
+    difference = float(ours.mean() - theirs.mean())
+    least = _farthest(difference, _shifts_of_pairs(ours, theirs, level))
+    return Found(p, "rank of all runs", w > 0.5, abs(w - 0.5) + half, difference, detectable=least, chance=w)
+
+
+def _shifts_of_pairs(ours: np.ndarray, theirs: np.ndarray, level: float) -> tuple[float, float]:
+    """The ends of the shifts c for which ours minus c is not refuted by :func:`chance_above`, if no run then ties."""
+    pairs = np.sort((ours[:, None] - theirs).ravel())
+    apart = np.concatenate([ours - ours.min(), theirs - theirs.max() - 1.0])  # ties of one sample only
+    null = _null_variance(rankdata(apart)[None], len(ours), len(theirs))[0]
+    above = 0.5 + _quantile(level / 2) * math.sqrt(null) + 0.5 / len(pairs)  # the smallest W that is refuted
+    most = math.ceil(above * len(pairs) - 1e-9)  # pairs with ours above theirs
+    if most > len(pairs):
+        return -math.inf, math.inf
+    return float(pairs[-most]), float(pairs[most - 1])
+
+
+def _null_variance(ranks: np.ndarray, n: int, m: int) -> np.ndarray:
+    """The variance of W under one distribution, given the ties: (draws,), from the pooled ranks (draws, n + m)."""
+    total = n + m
+    return ranks.var(axis=1) * total / (total - 1.0) / (n * m * total / 1.0)
 
 
 def chance_above(ours: np.ndarray, theirs: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -665,8 +703,7 @@ def chance_above(ours: np.ndarray, theirs: np.ndarray) -> tuple[np.ndarray, np.n
     above = 0.5 * (np.sign(ours[:, :, None] - theirs[:, None, :]) + 1.0)
     w = above.mean(axis=(1, 2))
     ranks = rankdata(np.concatenate([ours, theirs], axis=1), axis=1)
-    total = n + m
-    null = ranks.var(axis=1) * total / (total - 1.0) / (n * m * total / 1.0)  # of W under one distribution, given ties
+    null = _null_variance(ranks, n, m)
     with np.errstate(divide="ignore", invalid="ignore"):
         z = np.where(null > 0, (np.abs(w - 0.5) - 0.5 / (n * m)) / np.sqrt(null), 0.0)
     p = np.minimum(1.0, 2 * ndtr(-np.maximum(z, 0.0)))
@@ -682,12 +719,26 @@ def run_by_run(paper: Printed, values: Sequence[float], metric: str, level: floa
     exact value together. z_k is their difference over the error. p is that of Wilcoxon's signed-rank test of the z_k.
     The test assumes that they are symmetric around 0, and not that the errors are right. W_k = Phi(z_k) is the
     probability that a perfect copy of run k is above it. ``bound`` is the distance from 1/2 to the farther end of the
-    95 % interval of their mean.
+    95 % interval of their mean. ``detectable`` is that of a shift of all exact values.
     """
-    z = (np.asarray(values, dtype=np.float64) - np.asarray(paper.runs)) / np.asarray(errors)
-    p, w, half = (float(v[0]) for v in chance_of_chains(z[None]))
-    difference = float(np.mean(np.asarray(values) - np.asarray(paper.runs)))
-    return Found(p, "signed rank, run by run", w > 0.5, abs(w - 0.5) + half, difference)
+    gaps, errors = np.asarray(values, dtype=np.float64) - np.asarray(paper.runs), np.asarray(errors, dtype=np.float64)
+    p, w, half = (float(v[0]) for v in chance_of_chains((gaps / errors)[None]))
+    difference, beyond, tiny = float(gaps.mean()), _quantile(level / 2), 1e-9 * float(np.abs(gaps).max())
+    ends = _shifts(
+        lambda c, side: (-1) ** side * _signed_ranks((gaps - c) / errors) >= beyond,
+        float(gaps.min()) - tiny,
+        float(gaps.max()) + tiny,
+    )
+    return Found(
+        p, "signed rank, run by run", w > 0.5, abs(w - 0.5) + half, difference,
+        detectable=_farthest(difference, ends), chance=w,
+    )  # fmt: skip
+
+
+def _signed_ranks(z: np.ndarray) -> float:
+    """Wilcoxon's sum of the ranks of positive ``z``, standardised by its null distribution without ties."""
+    n = len(z)
+    return (rankdata(np.abs(z))[z > 0].sum() - n * (n + 1) / 4) / math.sqrt(n * (n + 1) * (2 * n + 1) / 24)
 
 
 def chance_of_chains(z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -6,8 +6,19 @@ writes ``reports/reference/pooled.csv`` from the committed verdicts.
 
 For a metric that is compared by ratio (an error, a norm or a divergence), the effect of one number is ours divided by
 the published one. For any other metric it is ours minus the published one, in its unit. Ours is the mean of our runs,
-or their median if a single run or a median is published. The pooled effect is the median over the distinct numbers with
-a verdict.
+or their median if a single run or a median is published. For a number of one run of a sampler, the effect is the chance
+W that one of our runs is above one of theirs, which is 1/2 if both have the same distribution. The pooled effect is the
+median over the distinct numbers with a verdict.
+
+A median does not show numbers that are far off. So ``within`` is the share of numbers that differ from ours by at most
+the margin of their metric (:func:`reports.verdict.margin`), and ``distance_90`` is the 90 % quantile of the distance:
+|ratio - 1|, |difference| or |W - 1/2|.
+
+The last columns say what "compatible" is worth. ``compatible`` counts these numbers. ``shift`` and ``shift_90`` are the
+median and the 90 % quantile of the smallest shift that would have been refuted, infinite if no shift would have been.
+The shift is a share of the published number for a ratio, and in the metric's unit for a difference. For W it is in
+standard deviations of one of our runs. ``no_shift`` is the share of compatible numbers that no shift refutes, and
+``quarter`` the share that a shift by a quarter of the published number does not refute (ratios only).
 
 ``low`` and ``high`` are its 95 % interval. Whole data sets are resampled 2,000 times, because numbers of one data set
 may share runs. If there are fewer than five data sets, there is no interval. ``left_out`` counts numbers without a
@@ -26,7 +37,7 @@ import pandas as pd
 from datasets.files import write_csv
 from evaluation.metrics import ERROR_OF_ACCURACY, METRICS, OF_ERROR
 from reports import reference, scoreboard
-from reports.verdict import VERDICTS
+from reports.verdict import VERDICTS, margin
 from workflow import papers
 from workflow.program import stream
 
@@ -36,37 +47,56 @@ RESAMPLES = 2000
 FEWEST = 5
 COLUMNS = [
     *("source", "metric", "reading", "scale", "unit", "numbers", "left_out", "datasets", "effect", "low", "high"),
-    *("joint_test", "joint_p"),
+    *("joint_test", "joint_p", "within", "distance_90", "compatible", "shift", "shift_90", "no_shift", "quarter"),
 ]
-RATIO, DIFFERENCE = "ratio", "difference"
+RATIO, DIFFERENCE, CHANCE = "ratio", "difference", "chance"
+#: metric of a number of one run of a sampler.
+SAMPLER = "sampler_output"
+#: columns of numbers that may be missing.
+_EMPTY = {c: [""] for c in ("low", "high", "joint_p", "shift", "shift_90", "no_shift", "quarter")}
 #: column of ``joint.csv`` -> the test that gave its p.
 _TESTS = {"ks": "Kolmogorov-Smirnov, ranks of the published runs", "mean_square_z": "chi-squared, sum of squared z"}
 
 
 def scale_of(metric: str) -> str:
     """How two values of a metric are compared: shares and log-likelihoods by difference, others by ratio."""
-    margin = METRICS[metric].margin
-    return RATIO if margin.logarithmic or margin is OF_ERROR else DIFFERENCE
+    if metric == SAMPLER:
+        return CHANCE
+    of = METRICS[metric].margin
+    return RATIO if of.logarithmic or of is OF_ERROR else DIFFERENCE
 
 
 def effects(rows: pd.DataFrame) -> pd.DataFrame:
     """``rows`` of :func:`reports.scoreboard.rows` with numbers ``ours``, ``theirs`` and ``effect`` (NaN: left out).
 
-    An accuracy is compared as an error, like in its verdict. A number of one run of a sampler is not a metric and has
-    no effect.
+    Further columns are ``scale``, ``distance`` of the effect from no effect, whether it is ``within`` the margin, and
+    the smallest ``shift`` that would have been refuted. An accuracy is compared as an error, like in its verdict.
     """
     out = rows[rows["verdict"].isin(VERDICTS)].copy()
+    number = {c: pd.to_numeric(out.get(c, pd.Series("", out.index))) for c in
+              ("mean", "std", "median", "published_mean", "published_error", "chance", "detectable")}  # fmt: skip
     error = out["published_error"] != ""
     out.loc[error, "metric"] = ERROR_OF_ACCURACY
-    known = out["metric"].isin(METRICS)
-    out, error = out[known].copy(), error[known]
-    number = {c: pd.to_numeric(out[c]) for c in ("mean", "median", "published_mean", "published_error")}
+    out.loc[number["chance"].notna(), "metric"] = SAMPLER
     middle = (out["statistic"] == "median") | (out["n_published"] == "1")
     out["ours"] = number["median"].where(middle & number["median"].notna(), number["mean"])
     out["theirs"] = number["published_error"].where(error, number["published_mean"])
-    ratio = out["metric"].map(scale_of) == RATIO
+    out["scale"] = out["metric"].map(scale_of)
+    ratio, chance = out["scale"] == RATIO, out["scale"] == CHANCE
     positive = (out["ours"] > 0) & (out["theirs"] > 0)
-    out["effect"] = np.where(ratio, (out["ours"] / out["theirs"]).where(positive), out["ours"] - out["theirs"])
+    difference = out["ours"] - out["theirs"]
+    out["effect"] = np.select(
+        [ratio, chance], [(out["ours"] / out["theirs"]).where(positive), number["chance"]], difference
+    )
+    out["distance"] = (out["effect"] - np.select([ratio, chance], [1.0, 0.5], 0.0)).abs()
+    by_factor = out["metric"].map(lambda m: METRICS[m].margin.logarithmic).astype(bool)
+    compared = np.select(
+        [by_factor, ratio], [np.log(out["effect"].where(by_factor)).abs(), difference.abs()], out["distance"]
+    )
+    margins = [float(margin(m, t)) for m, t in zip(out["metric"], out["theirs"], strict=True)]
+    out["within"] = (compared <= (1 + 1e-12) * np.array(margins)).astype(float)  # 1.1 - 1 is above .1 in binary
+    unit = np.select([ratio, chance], [out["theirs"].abs(), number["std"]], 1.0)
+    out["shift"] = number["detectable"] / unit
     return out
 
 
@@ -106,16 +136,30 @@ def build(rows: pd.DataFrame) -> pd.DataFrame:
         test, p = joint(source, reading)
         out.append(
             {"source": source, "metric": metric, "reading": reading, "scale": scale_of(metric),
-             "unit": "" if scale_of(metric) == RATIO else METRICS[metric].unit.name, "numbers": len(group),
+             "unit": METRICS[metric].unit.name if scale_of(metric) == DIFFERENCE else "", "numbers": len(group),
              "left_out": len(group) - len(known), "datasets": len(by_set),
-             "effect": float(known["effect"].median()), "low": low, "high": high, "joint_test": test, "joint_p": p}
+             "effect": float(known["effect"].median()), "low": low, "high": high, "joint_test": test, "joint_p": p,
+             "within": float(known["within"].mean()), "distance_90": float(known["distance"].quantile(0.9)),
+             **worth(group)}
         )  # fmt: skip
     return pd.DataFrame(out, columns=COLUMNS)
 
 
+def worth(rows: pd.DataFrame) -> dict[str, float]:
+    """The last columns of the table, on the compatible numbers of ``rows`` of :func:`effects`. NaN if there is none."""
+    mine = rows[rows["verdict"] == "compatible"]
+    shift = mine["shift"].to_numpy()
+    if not len(shift):
+        return {"compatible": 0} | dict.fromkeys(("shift", "shift_90", "no_shift", "quarter"), math.nan)
+    half, most = np.quantile(shift, [0.5, 0.9], method="inverted_cdf")  # a number of the list, which may be infinite
+    quarter = float((shift > 0.25).mean()) if mine["scale"].iloc[0] == RATIO else math.nan
+    return {"compatible": len(shift), "shift": half, "shift_90": most, "no_shift": float(np.isinf(shift).mean()),
+            "quarter": quarter}  # fmt: skip
+
+
 def read(folder: Path = reference.FOLDER) -> pd.DataFrame:
     """The committed table."""
-    return pd.read_csv(folder / NAME, keep_default_na=False, na_values={c: [""] for c in ("low", "high", "joint_p")})
+    return pd.read_csv(folder / NAME, keep_default_na=False, na_values=_EMPTY)
 
 
 def text(row) -> str:
@@ -125,9 +169,40 @@ def text(row) -> str:
     """
     width = row["high"] - row["low"]
     digits = min(7, max(3, 1 - math.floor(math.log10(width)))) if width > 0 else 3
-    form = f".{digits}f" if row["scale"] == RATIO else f"+.{digits}f"
+    form = f"+.{digits}f" if row["scale"] == DIFFERENCE else f".{digits}f"
     ends = "" if math.isnan(width) else f" [{row['low']:{form}}, {row['high']:{form}}]"
     return f"{row['effect']:{form}}{ends}"
+
+
+def shift_text(row, column: str = "shift") -> str:
+    """A quantile of the smallest shift that would have been refuted, with its unit; "none" if it is infinite."""
+    size = row[column]
+    if math.isnan(size) or math.isinf(size):
+        return "" if math.isnan(size) else "none"
+    if row["scale"] == RATIO:
+        return f"{100 * size:.2g} %" if size < 1 else f"{100 * size:,.0f} %"
+    return f"{size:.2g} {row['unit'] or 'sd of a run'}"
+
+
+def shown(row) -> dict[str, object]:
+    """A row of the table with what pages print of it.
+
+    title : its measure.
+    scale_text : the scale with its unit.
+    text, within_text, far, shift_text, shift_90_text : the columns effect, within, distance_90, shift and shift_90.
+    """
+    title = METRICS[row["metric"]].title
+    unit = f" ({row['unit']})" if row["unit"] else ""
+    return {
+        **row,
+        "metric_title": f"{title}, chance that ours is above" if row["scale"] == CHANCE else title,
+        "scale_text": row["scale"] + unit,
+        "text": text(row),
+        "within_text": f"{100 * row['within']:.0f} %",
+        "far": f"{row['distance_90']:.2g}" if row["distance_90"] < 100 else f"{row['distance_90']:,.0f}",
+        "shift_text": shift_text(row),
+        "shift_90_text": shift_text(row, "shift_90"),
+    }
 
 
 def write() -> None:

@@ -23,6 +23,7 @@ from evaluation.summary import seconds_of
 from methods import contract
 from reports import (
     ceiling,
+    ceiling_bias,
     evidence,
     findings,
     frames,
@@ -132,13 +133,17 @@ def claim(method: str, ledger: pd.DataFrame) -> str:
     return word
 
 
-def _found(about: Listed, verdicts: pd.DataFrame) -> str:
+def _found(about: Listed, verdicts: pd.DataFrame, ceilings: pd.DataFrame) -> str:
+    """What was found on a method, for README: its counts per reading, each with its ceiling, and a finding."""
     mine = verdicts[verdicts["source"].isin(about.sources) & verdicts["method"].isin(about.columns)]
     said = []
-    if len(mine):
-        n = scoreboard.counts(mine, ("metric",))[["numbers", *scoreboard.COUNTS]].sum()
-        refuted = f", {n['refuted']} refuted" if n["refuted"] else ""
-        said.append(f"{n['reproduced']} of {n['numbers'] - n['no_score']} numbers reproduced{refuted}")
+    for reading in scoreboard.ORDER:
+        of = mine[mine["reading"] == reading]
+        if len(of):
+            (n,) = scoreboard.with_ceiling(of.assign(all=""), ("all",), ceilings).to_dict("records")
+            refuted = f", {n['refuted']} refuted" if n["refuted"] else ""
+            counted = f"{n['reproduced']} ({n['copy_reproduced']:.1f}) of {n['numbers'] - n['no_score']}"
+            said.append(f"{READING_TITLES[reading]}: {counted} reproduced{refuted}")
     if about.link:
         said.append(f"[{about.words}][{about.name}]")
     return "; ".join(said)
@@ -163,11 +168,9 @@ def names(rows: pd.DataFrame, found: list[Finding], others: list[Finding]) -> di
     first = scoreboard.first(verdicts)
     ceilings = ceiling.read()
     board = scoreboard.with_ceiling(first, ceilings=ceilings)
-    by_reading = scoreboard.with_ceiling(
-        verdicts[verdicts["reading"].isin(scoreboard.ORDER)], ("source", "reading"), ceilings
-    )
-    told = pooled.read().to_dict("records")
-    effects = [{"metric_title": METRICS[r["metric"]].title, "text": pooled.text(r), **r} for r in told]
+    by_number = verdicts[verdicts["reading"].isin(scoreboard.ORDER)]
+    by_reading = scoreboard.with_ceiling(by_number, ("source", "reading"), ceilings)
+    effects = [pooled.shown(r) for r in pooled.read().to_dict("records")]
     printed = scoreboard.counts(scoreboard.first(verdicts, ("printed",)))[scoreboard.COUNTS].sum()
     homes = {f.id: f"{findings.home_of(f.id)}/{f.id}.md" for f in found} | {
         f.id: f"papers/{paper.key}/findings/{f.id}.md" for paper in judged.load() for f in paper.findings
@@ -178,7 +181,7 @@ def names(rows: pd.DataFrame, found: list[Finding], others: list[Finding]) -> di
     ledger = committed.ledgers(reference.FOLDER)
     methods = [
         {"name": m.name, "title": m.title, "source": m.source, "link": m.link, "private": claim(m.adapter, ledger),
-         "found": _found(m, first)}
+         "found": _found(m, by_number, ceilings)}
         for m in LISTED
     ]  # fmt: skip
 
@@ -189,6 +192,8 @@ def names(rows: pd.DataFrame, found: list[Finding], others: list[Finding]) -> di
         "board": titled(board.to_dict("records")),
         "total": board.drop(columns="source").sum().to_dict(),
         "effects": titled(effects),
+        "worth": {r["source"]: r for r in _main_effects(effects)},
+        "ceiling_bias": ceiling_bias.read().to_dict("records"),
         "main_effects": titled(_main_effects(effects)),
         "printed": printed.to_dict(),
         "printed_scored": printed.sum() - printed["no_score"],

@@ -20,6 +20,7 @@ from reports import published as published_numbers
 from reports.blocks import Block, Entry, Footnotes, Table, entry, latex, markdown, number
 from reports.config import READING_TITLES, READINGS, ReportError
 from reports.published import METHOD_TITLES, SOURCE_TITLES
+from reports.verdict import refutable
 from reports.verdicts import BATCH
 
 SCALE_BANNERS = {
@@ -30,8 +31,9 @@ SCALE_BANNERS = {
 _RULE = (
     "An entry has our mean ± standard deviation (number of runs), the paper's number, and the verdict by one fixed "
     "rule (reports/verdict.py). Reproduced: nothing refutes the number at 5 %, and the two are equivalent within the "
-    "margin of the metric. Compatible: nothing refutes it, and nothing shows that it is within the margin. On splits "
-    "shared with the paper the rule is conservative."
+    "margin of the metric. Compatible: nothing refutes it, and nothing shows that it is within the margin. Such an "
+    "entry has the smallest shift that would have been refuted. On splits shared with the paper the rule is "
+    "conservative."
 )
 _RULE_SKEWED = (
     " An entry with our median is not judged by t. Our scores or theirs are far from normal, a single run is printed, "
@@ -248,7 +250,7 @@ def judged_entry(r: dict[str, Any], footnotes: Footnotes) -> Entry:
         ours,
         paper,
         verdict=r["verdict"],
-        after=(middle,),
+        after=(middle, refutable(r["verdict"], r["detectable"])),
         findings=tuple(r["finding"].split()),
         marks=footnotes(r["reason"]),
     )

@@ -100,6 +100,16 @@ def word(p: float, higher: bool, same: bool, metric: str, lost: int = 0, family:
     return "inconclusive" if lost and found != "worse" else found
 
 
+def refutable(verdict: str, detectable: float) -> str:
+    """What a compatible number is worth, in words: the smallest shift that would have been refuted.
+
+    "" for another verdict, and if that shift is not known (NaN). An infinite one means that nothing can be refuted.
+    """
+    if verdict != "compatible" or math.isnan(detectable):
+        return ""
+    return "no shift refuted" if math.isinf(detectable) else f"refuted from a shift of {detectable:.2g}"
+
+
 def judge(runs: Runs, lost: int = 0, family: int = FAMILY) -> Verdict:
     """Judge one cell. ``lost``: number of our splits without a score.
 

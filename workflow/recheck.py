@@ -126,8 +126,12 @@ def number(text: str) -> str:
 
 
 def table(rows: Sequence[Row], answers: Sequence[Published]) -> list[list[str]]:
-    """Header and lines of the output: one line per measure, repeated for each published number that it answers."""
-    lines = [["measure", "ours, here", "ours, committed", "here is", "reading", "published", "difference", "verdict"]]
+    """Header and lines of the output: one line per measure, repeated for each published number that it answers.
+
+    A compatible number has the smallest shift that would have been refuted.
+    """
+    head = ["measure", "ours, here", "ours, committed", "here is"]
+    lines = [[*head, "reading", "published", "difference", "verdict", "refuted from"]]
     for row in rows:
         mine = [p.verdict for p in answers if p.cell == row.cell and row.measure in _ours(p.verdict)]
         for v in mine or [{}]:
@@ -135,9 +139,15 @@ def table(rows: Sequence[Row], answers: Sequence[Published]) -> list[list[str]]:
             gap = ""
             if v and row.here and _same_unit(row, v):
                 gap = f"{float(row.here) - float(v['published_mean']):+.4g}"
-            entries = [v.get("reading", ""), shown, gap, v.get("verdict", "")]
+            entries = [v.get("reading", ""), shown, gap, v.get("verdict", ""), _refutable(v)]
             lines.append([row.measure, number(row.here), number(row.committed), row.verdict, *entries])
     return lines
+
+
+def _refutable(verdict: dict[str, str]) -> str:
+    """The smallest shift that would have been refuted, of a compatible number; otherwise ""."""
+    least = verdict.get("detectable", "") if verdict.get("verdict") == "compatible" else ""
+    return "no shift" if least == "inf" else f"{float(least):.2g}" if least else ""
 
 
 @cache

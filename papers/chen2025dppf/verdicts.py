@@ -48,12 +48,12 @@ def values_of(row: dict) -> np.ndarray:
 def pooled(paper: Printed, values: Sequence[float], metric: str, level: float) -> Found:
     """The evidence of :func:`reports.evidence.means`, with a ``bound`` that is a chance like the metric's margin.
 
-    The bound is on the chance that one of ours is above one of theirs, by the smaller of both spreads and as if the
-    runs were normal.
+    Bound and chance that one of ours is above one of theirs are by the smaller of both spreads, as if the runs were
+    normal.
     """
     found = means(paper, values, metric, level)
-    spread = min(float(np.std(values, ddof=1)), paper.spread)
-    return replace(found, bound=float(ndtr(found.bound / (math.sqrt(2) * spread))) - 0.5)
+    error = math.sqrt(2) * min(float(np.std(values, ddof=1)), paper.spread)
+    return replace(found, bound=float(ndtr(found.bound / error)) - 0.5, chance=float(ndtr(found.difference / error)))
 
 
 def runs_of(cell: dict, row: dict) -> Runs:
@@ -75,6 +75,7 @@ def columns(cell: dict, row: dict, found: Verdict) -> dict:
     ours = values_of(row)
     return {
         "mean": float(ours.mean()), "std": float(ours.std(ddof=1)) if len(ours) > 1 else float("nan"), "n": len(ours),
+        "chance": found.chance,
     } | said(found)  # fmt: skip
 
 

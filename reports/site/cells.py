@@ -28,6 +28,7 @@ from reports.site.words import (
     verdict_sentence,
 )
 from reports.tables import dataset_title
+from reports.verdict import refutable
 from workflow.experiments import by_dataset
 
 #: papers with more published numbers than this have one sortable table and no section per number.
@@ -77,8 +78,10 @@ def _cells(part: Part) -> list[Cell]:
         for row in rows:
             by.setdefault(row["reading"], row)
         readings = [
-            {"title": READING_TITLES[r], "row": by.get(r), "ours": ours(by.get(r)), "strip": None} for r in there
-        ]
+            {"title": READING_TITLES[r], "row": by.get(r), "ours": ours(by.get(r)), "worth": worth(by.get(r)),
+             "strip": None}
+            for r in there
+        ]  # fmt: skip
         if not section:  # one axis for the readings of a row, so that they can be compared
             runs = [part.runs.get((*(first[k] for k in KEY), r), ()) for r in there]
             whole = [end for of in runs if len(of) for end in (min(of), max(of))]
@@ -130,6 +133,11 @@ def ours(row: Mapping[str, Any] | None) -> str:
     spread = f" ± {number(row['std'], 3)}" if not math.isnan(row["std"]) else ""
     runs = f" ({int(row['n'])})" if not math.isnan(row["n"]) else ""
     return f"{number(row['mean'], 5)}{spread}{runs}"
+
+
+def worth(row: Mapping[str, Any] | None) -> str:
+    """The smallest shift that would have been refuted, in words, of a compatible number; otherwise ""."""
+    return "" if row is None else refutable(row["verdict"], row["detectable"])
 
 
 def documents(content: Content, published: Mapping[str, Sequence[Cell]]) -> list[Document]:
@@ -303,6 +311,7 @@ def _answer(row: Mapping[str, Any], part: Part, runs: _Runs, methods: set[str]) 
         "title": READING_TITLES[row["reading"]] + extra,
         "row": row,
         "ours": ours(row),
+        "worth": worth(row),
         "sentence": verdict_sentence(row),
         "findings": row["finding"].split(),
         "strip": strip(runs.of(row), _compared(row)),

@@ -12,7 +12,6 @@ import pandas as pd
 import yaml
 
 from datasets.files import ROOT
-from evaluation.metrics import METRICS
 from reports import ceiling, claims, glossary, palette, pooled, published, scoreboard
 from reports.blocks import Table
 from reports.config import READING_TITLES
@@ -226,22 +225,28 @@ def _scores(page: Document, content: Content) -> None:
     page.heading("How far our runs are from the published numbers")
     page.say(
         "For errors, norms and divergences, the effect is our number divided by the published one. For log-likelihoods "
-        "and shares, it is our number minus the published one. Each row gives the median effect over all numbers of a "
-        "source. The 95 % interval resamples data sets, and is left out if there are fewer than five. These are the "
-        "committed results."
+        "and shares, it is our number minus the published one. For single runs of a sampler, it is the chance that one "
+        "of ours is above one of theirs. Each row gives the median effect over all numbers of a source. The 95 % "
+        "interval resamples data sets, and is left out if there are fewer than five. These are the committed results."
+    )
+    page.say(
+        "The next two columns have the share of numbers within the margin, and the 90 % quantile of the distance from "
+        "a ratio of 1, a difference of 0 or a chance of 1/2. The column on compatible numbers has the median of the "
+        "smallest shift that would have been refuted."
     )
     rows = [
-        [titles[r["source"]], READING_TITLES[r["reading"]], METRICS[r["metric"]].title, str(r["numbers"]),
-         pooled.text(r), f"p = {r['joint_p']:.2g} ({r['joint_test']})" if r["joint_test"] else ""]
-        for r in pooled.read().to_dict("records") if r["source"] in titles
+        [titles[r["source"]], READING_TITLES[r["reading"]], r["metric_title"], str(r["numbers"]), r["text"],
+         r["within_text"], r["far"], f"{r['shift_text']} ({r['compatible']:,})" if r["compatible"] else "",
+         f"p = {r['joint_p']:.2g} ({r['joint_test']})" if r["joint_test"] else ""]
+        for r in map(pooled.shown, pooled.read().to_dict("records")) if r["source"] in titles
     ]  # fmt: skip
-    columns = ["Source", "Reading", "Measure", "Numbers", "Effect", "Joint test"]
+    columns = ["Source", "Reading", "Measure", "Numbers", "Effect", "Within", "90 %", "Compatible: shift (numbers)"]
+    columns += ["Joint test"]
     page.part("frame", columns=columns, rows=rows, label="Pooled effects")
     page.heading("Verdicts by source")
     page.say(
         "The number in brackets is the count that a perfect copy of our implementation would earn, because published "
-        "runs are noisy. If we have few runs behind a mean, the number in brackets is too small for inconclusive. "
-        "[Numbers without a score](../missing.md) have a page with their reasons."
+        "runs are noisy. [Numbers without a score](../missing.md) have a page with their reasons."
     )
     first = pd.concat([first_readings(part.verdicts) for part in content.papers if part.answered])
     board = scoreboard.with_ceiling(first)

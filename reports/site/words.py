@@ -166,6 +166,8 @@ def verdict_sentence(row: Mapping[str, Any]) -> str:
         "differs": f"Ours differs: {chance}, below the bound for all numbers together.",
     }
     seen = row["detectable"]
-    power = f" A shift of {number(seen, 3)} would have been seen." if math.isfinite(seen) else ""
+    power = f" A shift of {number(seen, 3)} would have been refuted." if math.isfinite(seen) else ""
+    if word == "compatible" and math.isinf(seen):
+        power = " No shift of any size would have been refuted."
     extra = f" {row['reason'].rstrip('.')}." if row["reason"] else ""
     return f"{sentences[word]} {gap}.{power}{extra}"

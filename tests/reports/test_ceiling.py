@@ -16,6 +16,7 @@ from reports.evidence import (
     all_runs,
     batch,
     box,
+    chances,
     exact,
     means,
     printed,
@@ -39,6 +40,9 @@ CASES = {
     "a single run": Runs(printed("0.3000", 1), NARROW, "mse", single),
     "a single run by ranks": Runs(printed("0.3000", 1), NARROW, "mse", partial(single, heavy=True)),
     "all runs": Runs(printed("0.300", 10, "0.006", "sd"), NARROW, "test_error", all_runs),
+    "single runs of a sampler": Runs(
+        Printed(0.3, 0.0, math.nan, 15, tuple(WIDE[:15])), WIDE[15:], "sampler_output", chances
+    ),
     "a box": Runs(Box(0.3, 0.28, 0.32, 0.2, 0.4, 1, 1e-5, 20), WIDE[:20], "mmd", partial(box, calibration=TABLE)),
 }
 
@@ -54,6 +58,8 @@ def judged_alone(runs, theirs, ours):
         from tests.reports.test_evidence import box_of
 
         return judge(replace(runs, published=replace(box_of(theirs), unit=like.unit), values=ours), family=87).verdict
+    if runs.evidence is chances:
+        return judge(replace(runs, published=replace(like, runs=tuple(theirs)), values=ours), family=87).verdict
     digits = round(-math.log10(like.unit))
     std, kind = "", "none"
     if not math.isnan(like.spread):
@@ -71,51 +77,57 @@ def test_each_draw_is_judged_as_the_rule_does(name, monkeypatch):
     monkeypatch.setattr(ceiling, "DRAWS", 30)
     runs = CASES[name]
     case = Case(key(name), runs, 87)
-    way, count = ceiling.way_of(runs), int(runs.published.n)
-    theirs, ours = ceiling.draw(np.asarray(runs.values), count, way, ceiling.stream("ceiling", *case.key))
+    theirs, ours = ceiling.draw(runs, ceiling.way_of(runs), ceiling.stream("ceiling", *case.key))
     assert ceiling.words(case) == [judged_alone(runs, t, o) for t, o in zip(theirs, ours, strict=True)]
 
 
 def test_the_ways():
     expected = {
-        "means by t": "without replacement", "few runs": "with replacement", "a single run": "without replacement",
-        "a box": "both sides",
+        "means by t": "both sides", "few runs": "both sides", "a single run": "one run each", "a box": "both sides",
+        "single runs of a sampler": "random split",
     }  # fmt: skip
     assert {name: ceiling.way_of(CASES[name]) for name in expected} == expected
     like = CASES["means by t"].published
     assert ceiling.way_of(Runs(like, NARROW[:4], "rmse", means)) == "none"
-    assert ceiling.way_of(Runs(like, NARROW[:5], "rmse", means)) == "with replacement"
+    assert ceiling.way_of(Runs(like, NARROW[:5], "rmse", means)) == "both sides"
     assert ceiling.way_of(Runs(like, NARROW, "rmse", lambda *_: None)) == "none"
     assert ceiling.way_of(Runs(like, [0.3], "mse", exact)) == "no noise"
     assert ceiling.way_of(Runs(like, [0.3], "tarp_coverage_rmse", partial(batch, sd=0.1))) == "normal"
 
 
 def test_draws():
-    """Without replacement the two sides are all runs, once each; of single runs each is taken once."""
-    values = np.arange(40.0)
-    theirs, ours = ceiling.draw(values, 10, "without replacement", np.random.default_rng(1))
-    assert theirs.shape == (400, 10)
+    """Each of single runs is taken once; a split has all runs once; two sets have the variance of the distribution."""
+    rng, values = np.random.default_rng(1), np.arange(40.0)
+    theirs, ours = ceiling.draw(Runs(printed("3.0", 1), values, "mse", single), "one run each", rng)
+    assert theirs[:, 0].tolist() == values.tolist()
+    assert (np.sort(np.c_[theirs, ours], axis=1) == values).all()
+    known = Runs(Printed(1.0, 0.0, math.nan, 10, tuple(values[:10])), values[10:], "sampler_output", chances)
+    theirs, ours = ceiling.draw(known, "random split", rng)
+    assert (theirs.shape, ours.shape) == ((400, 10), (400, 30))
     assert (np.sort(np.c_[theirs, ours], axis=1) == values).all()
     assert len(np.unique(theirs, axis=0)) > 390
-    theirs, ours = ceiling.draw(values, 1, "without replacement", np.random.default_rng(1))
-    assert theirs[:, 0].tolist() == values.tolist()
-    theirs, ours = ceiling.draw(values[:20], 20, "with replacement", np.random.default_rng(1))
-    assert (ours == values[:20]).all()
-    assert len(set(theirs[0])) < 20
-    theirs, ours = ceiling.draw(values[:20], 20, "both sides", np.random.default_rng(1))
-    assert theirs.shape == ours.shape == (400, 20)
-    assert set(ours.ravel()) == set(theirs.ravel()) == set(values[:20])
-    assert not (np.sort(ours) == np.sort(theirs)).all(axis=1).any()
+    theirs, ours = ceiling.draw(Runs(printed("3.0", 10), values[:20], "heldout_nll"), "both sides", rng)
+    assert (theirs.shape, ours.shape) == ((400, 10), (400, 20))
+    assert set(ours.ravel()) == set(theirs.ravel())
+    assert np.unique(ours).var() == pytest.approx(values[:20].var(ddof=1), rel=1e-12)
+    assert not (np.sort(ours) == np.unique(ours)).all(axis=1).any()
 
 
-def test_both_sides_vary_as_two_independent_sets_do_and_one_side_by_half():
-    """The Mann-Whitney count of two sets of 20, against its variance between independent sets; 400 draws know it within
-    a fifth, three standard errors."""
+def test_no_draw_of_a_positive_metric_is_negative():
+    few = np.r_[np.zeros(9), 1.0]
+    assert ceiling.widened(few, "clipped_ratios").min() == 0
+    assert ceiling.widened(few, "heldout_nll").min() < 0
+
+
+def test_both_sides_vary_as_two_independent_sets_do():
+    """The Mann-Whitney count of two sets of 20, against its variance between independent sets.
+
+    400 draws know it within a fifth, three standard errors. The same runs on both sides would give a half.
+    """
     values, independent = np.random.default_rng(5).standard_normal(20), 20 * 20 * 41 / 12
-    for way, ratio in (("with replacement", 0.49), ("both sides", 0.95)):
-        theirs, ours = ceiling.draw(values, 20, way, np.random.default_rng(2))
-        above = (theirs[:, :, None] > ours[:, None, :]) + 0.5 * (theirs[:, :, None] == ours[:, None, :])
-        assert above.sum(axis=(1, 2)).var() / independent == pytest.approx(ratio, rel=0.2)
+    theirs, ours = ceiling.draw(Runs(printed("0.0", 20), values, "heldout_nll"), "both sides", np.random.default_rng(2))
+    above = (theirs[:, :, None] > ours[:, None, :]) + 0.5 * (theirs[:, :, None] == ours[:, None, :])
+    assert above.sum(axis=(1, 2)).var() / independent == pytest.approx(0.95, rel=0.2)
 
 
 def test_a_copy_with_lost_runs_is_at_best_inconclusive():
@@ -188,7 +200,7 @@ def test_the_shares_of_a_row_add_up(committed):
     known = committed[committed["way"] != "none"]
     assert known[list(ceiling.SHARES)].sum(axis=1).to_numpy() == pytest.approx(1, abs=1e-7)
     c = ceiling
-    assert set(committed["way"]) <= {c.WITHOUT, c.WITH, c.BOTH, c.STREAMS, c.NORMAL, c.NO_NOISE, c.NONE}
+    assert set(committed["way"]) == {c.EACH, c.BOTH, c.SPLIT, c.STREAMS, c.NORMAL, c.NO_NOISE, c.NONE}
     assert known["refuted"].max() < 0.05  # nothing of ours often refutes itself
     assert set(REFUTED) | set(ceiling.SHARES[:-1]) == set(VERDICTS)
     assert {p.key for p in papers() if (p.reference / ceiling.NAME).is_file()} >= {"wang2018", "vinaroz2023dpsep"}

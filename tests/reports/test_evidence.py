@@ -22,6 +22,7 @@ from reports.evidence import (
     batch,
     box,
     calibrated,
+    chances,
     exact,
     light_tails,
     mann_whitney,
@@ -34,6 +35,7 @@ from reports.evidence import (
     p_t,
     printed,
     rank_test,
+    run_by_run,
     single,
     tame,
     unit_of,
@@ -415,7 +417,8 @@ def test_ranks_of_a_single_run_keep_their_rate_for_a_law_without_a_mean():
      (0.0200001, 0.002, "reproduced"), (0.020001, 0.002, "compatible"), (0.03, 0.002, "worse")],
 )  # fmt: skip
 def test_a_number_without_noise(ours, rounding, word):
-    assert alone([ours], 0.02, 1.01e-7, exact, rounding=rounding).verdict == word
+    found = alone([ours], 0.02, 1.01e-7, exact, rounding=rounding)
+    assert (found.verdict, found.detectable) == (word, 1.01e-7 + rounding)
 
 
 def test_numbers_without_noise_are_never_refuted_by_their_own_digits():
@@ -519,6 +522,44 @@ def test_a_box_of_another_number_of_runs_is_refused():
     other = Box(0.5, 0.4, 0.6, 0.3, 0.7, 0, 1e-5, 10)
     with pytest.raises(ValueError, match="a box of 10 values"):
         verdict.judge(Runs(other, np.ones(20), "mmd", box))
+
+
+# ----- the smallest shift that would have been refuted
+
+
+def shifted(kind, theirs, errors):
+    """ours -> the evidence of one kind."""
+    if kind == "a box":
+        return lambda x: box(box_of(theirs), x, "mmd", DIFFER, calibration=[(0.01, 0.1), (0.05, 0.36)])
+    paper = Printed(0.0, 0.0, math.nan, len(theirs), tuple(theirs))
+    if kind == "run by run":
+        return lambda x: run_by_run(paper, x, "sampler_output", DIFFER, errors=errors)
+    return lambda x: chances(paper, x, "sampler_output", DIFFER)
+
+
+@pytest.mark.parametrize("kind", ["a box", "run by run", "single runs"])
+def test_a_larger_shift_is_refuted_and_a_smaller_one_is_not(kind):
+    """Ours are moved so that the difference is ``detectable``, a little more or less, on both sides."""
+    for seed in range(5):
+        rng, n = np.random.default_rng(seed), 20 if kind == "a box" else 30
+        theirs, ours = rng.gamma(2.0, size=n), rng.gamma(2.0, size=n)
+        found = shifted(kind, theirs, np.full(n, 0.3))
+        least = found(ours).detectable
+        assert 0 < least < math.inf
+        after = {f: [found(ours - found(ours).difference + s * f * least).p for s in (-1, 1)] for f in (0.99, 1.01)}
+        assert max(after[1.01]) <= DIFFER < max(after[0.99])
+
+
+def test_a_few_runs_are_refuted_by_no_shift():
+    paper = Printed(0.0, 0.0, math.nan, 2, (1.0, 2.0))
+    assert chances(paper, [1.5, 2.5, 3.5], "sampler_output", DIFFER).detectable == math.inf
+    three = Printed(0.0, 0.0, math.nan, 3, (1.0, 2.0, 3.0))
+    assert run_by_run(three, [1.5, 2.5, 3.0], "sampler_output", DIFFER, errors=[1, 1, 1]).detectable == math.inf
+
+
+def test_the_chance_is_that_of_pairs():
+    paper = Printed(0.0, 0.0, math.nan, 4, (1.0, 2.0, 3.0, 4.0))
+    assert chances(paper, [2.0, 3.5], "sampler_output", DIFFER).chance == (1.5 + 3) / 8
 
 
 # ----- all runs

@@ -1,6 +1,7 @@
 """Pooled effects: of made-up verdicts by hand, and of the committed ones by other code."""
 
 import csv
+import dataclasses
 import math
 import statistics
 
@@ -8,9 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from reports import pooled, scoreboard
+from reports import ceiling, pooled, scoreboard
+from reports.published import KEY
 from reports.readme import ROOT
-from reports.verdict import VERDICTS
+from reports.verdict import REFUTED, VERDICTS, judge
 
 ROW = {
     "source": "s", "table": "1", "method": "m", "setting": "", "reading": "authors", "verdict": "compatible",
@@ -62,6 +64,45 @@ def test_what_has_no_ratio_is_left_out_and_counted_and_no_score_is_no_number():
     assert pooled.build(rows(values, reading="corrected")).empty
 
 
+def test_the_share_within_the_margin_and_the_distance_of_most():
+    """A tenth of an error, a factor of two of a norm, ln 1.1 nats; the quantile is linear between 2 of 11 ratios."""
+    values = [("a", 1 + k / 50, 1.0) for k in range(11)]
+    (error,) = pooled.build(rows(values)).to_dict("records")
+    assert error["within"] == 6 / 11
+    assert error["distance_90"] == pytest.approx(0.18)
+    (norm,) = pooled.build(rows([("a", 1.9, 1.0), ("a", 0.4, 1.0)], metric="fnorm")).to_dict("records")
+    assert norm["within"] == 0.5
+    nats = [("a", -1.0, -1.09), ("a", -1.0, -1.1)]
+    assert pooled.build(rows(nats, metric="test_log_likelihood"))["within"].item() == 0.5
+
+
+def test_single_runs_of_a_sampler_are_compared_by_chance():
+    """Whatever their metric is called; 1/2 is no effect, and 1/3 to 2/3 is within the margin."""
+    three = rows([("a", 1.0, 2.0)] * 3, metric="beta1_mean", std="0.5", detectable="1.0")
+    (found,) = pooled.build(three.assign(chance=["0.4", "0.55", "0.8"])).to_dict("records")
+    assert (found["metric"], found["scale"], found["effect"], found["left_out"]) == (
+        "sampler_output",
+        "chance",
+        0.55,
+        0,
+    )
+    assert found["within"] == 2 / 3
+    assert (found["compatible"], found["shift"]) == (3, 2.0)  # in standard deviations of a run
+    assert pooled.shift_text(found) == "2 sd of a run"
+    assert pooled.text(found) == "0.550"
+
+
+def test_what_compatible_is_worth():
+    """By ratio: half of the number, a quarter, nothing; a reproduced number does not count."""
+    four = rows([("a", 2.0, 2.0)] * 4).assign(
+        detectable=["1.0", "0.5", "inf", "0.1"], verdict=["compatible"] * 3 + ["reproduced"]
+    )
+    (found,) = pooled.build(four).to_dict("records")
+    worth = {k: found[k] for k in ("compatible", "shift", "shift_90", "no_shift", "quarter")}
+    assert worth == {"compatible": 3, "shift": 0.5, "shift_90": math.inf, "no_shift": 1 / 3, "quarter": 2 / 3}
+    assert [pooled.shift_text(found, c) for c in ("shift", "shift_90")] == ["50 %", "none"]
+
+
 def test_an_accuracy_is_compared_as_an_error():
     (found,) = pooled.build(rows([("a", 0.2, 0.6)], metric="accuracy", published_error="0.4")).to_dict("records")
     assert (found["metric"], found["effect"]) == ("test_error", 0.5)
@@ -98,8 +139,25 @@ def test_the_committed_table_is_current(verdicts):
     assert list(made.columns) == list(told.columns)
     keys = ["source", "metric", "reading", "scale", "numbers", "left_out", "datasets"]
     assert made[keys].astype(str).to_dict("records") == told[keys].astype(str).to_dict("records")
-    for column in ("effect", "low", "high", "joint_p"):
+    for column in told.columns[told.columns.get_loc("joint_p") :].append(pd.Index(["effect", "low", "high"])):
         assert told[column].to_numpy() == pytest.approx(made[column].to_numpy(), rel=1e-9, nan_ok=True)
+
+
+def test_the_worth_of_wangs_compatible_numbers_by_judging_other_numbers(verdicts):
+    """Each of 150 is judged again as if 1.25 times the number had been printed.
+
+    The share by ``detectable`` is for runs centred at the number. It may differ by runs that are not: by a twentieth.
+    """
+    (told,) = (r for r in pooled.read().to_dict("records") if (r["metric"], r["reading"]) == ("mse", "authors"))
+    mine = verdicts[(verdicts["source"] == "wang2018adaptive") & (verdicts["verdict"] == "compatible")]
+    keys = set(map(tuple, mine.loc[mine["reading"] == "authors", [*KEY, "reading"]].to_numpy()))
+    assert told["compatible"] == len(keys)
+    held = 0
+    few = [c for c in ceiling.cases("wang2018") if c.key in keys][::10]
+    for case in few:
+        more = dataclasses.replace(case.runs.published, mean=1.25 * case.runs.published.mean)
+        held += judge(dataclasses.replace(case.runs, published=more), case.lost, case.family).verdict not in REFUTED
+    assert held / len(few) == pytest.approx(told["quarter"], abs=0.05)
 
 
 def test_two_effects_by_other_code():

@@ -76,10 +76,10 @@ def test_every_link_leads_somewhere(texts):
 def test_the_templates_type_no_result():
     """Every number is computed; what is left are names of tables, versions and examples, and the rule's 1 %."""
     allowed = {
-        "readme.md": {"1", "3", "1.0", "5000", "12", "2021"},
-        "results.md": {"1", "20", "95", "2017", "2021", "2018"},
+        "readme.md": {"1", "3", "1.0", "5000", "12", "2018"},
+        "results.md": {"0", "1", "2", "20", "90", "95", "2017", "2021", "2018"},
         # the rule, its formulas, list items
-        "verdicts.md": {"0", "002", "1", "2", "3", "4", "5", "10", "15", "19", "20", "95", "2018", "2023", "2025"},
+        "verdicts.md": {"0", "002", "1", "2", "3", "4", "5", "10", "15", "19", "20", "25", "95", "2018", "2023", "2025"},
         "ceiling.md": {"20", "100", "400", "2021"},
         # versions, list items, the margins and the rate that the four changes are about
         "verdict-versions.md": {"1", "2", "3", "4", "5", "25", "02", "2018"},

@@ -119,6 +119,29 @@ def test_the_counts_of_the_front_page_by_other_code(derived):
     assert shown == sorted(expected_cells(f) for f in [*derived.values(), total])
 
 
+def test_the_methods_of_the_readme_by_other_code():
+    """Each count names its reading and has its ceiling in brackets: VI as the authors' code has it, from the files."""
+    said = [r for r in lines(ROOT / "reports/reference/verdicts.csv") if r["headline"] == "yes"]
+    copied = {key(r) for p in ROOT.glob("papers/*/annotations.csv") for r in lines(p) if r.get("same_as")}
+    shares = {(key(r), r["reading"]): r for p in ROOT.glob("papers/*/reference/ceiling.csv.gz") for r in lines(p)}
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    for reading, title in (("authors", "authors' code"), ("printed", "as printed")):
+        mine = [r for r in said if r["method"] == "vi" and r["reading"] == reading and key(r) not in copied]
+        mine = [r for r in mine if r["verdict"] in (*scoreboard.COUNTS[:3], "better", "worse", "differs")]
+        good = sum(r["verdict"] == "reproduced" for r in mine)
+        copy = sum(float(shares[key(r), reading]["reproduced"]) for r in mine)
+        (row,) = (line for line in text.splitlines() if line.startswith("| VI |"))
+        assert f"{title}: {good} ({copy:.1f}) of {len(mine)} reproduced" in row
+
+
+def test_the_readme_has_a_row_for_every_source(derived):
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    start = text.index("| source | measure")
+    table = text[start : text.index("\n\n", start)].splitlines()[2:]
+    assert len(table) == len(derived)
+    assert all(re.fullmatch(r"\|[^|]+\|[^|]+\| .*\d.* \| \d+ %; [\d.,]+ \|", line) for line in table)
+
+
 def test_the_counts_of_the_readme_by_other_code(derived):
     """Its two sentences, and the words and titles of its figure."""
     text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())

@@ -1,3 +1,4 @@
+import math
 import re
 
 import numpy as np
@@ -5,7 +6,7 @@ import pandas as pd
 import pytest
 
 from reports import tables
-from reports.blocks import Block, Table, entry, latex, markdown, number
+from reports.blocks import Block, Footnotes, Table, entry, latex, markdown, number
 from reports.published import KEY
 
 
@@ -59,6 +60,18 @@ def test_an_entry_says_ours_paper_and_verdict(written):
     assert entry.lines[0] == f"{row['mean']:.4f} ± {row['std']:.4f} (10)"
     assert entry.lines[1] == "paper 4.061 ± 0.1356"
     assert entry.verdict == row["verdict"]
+
+
+def test_a_compatible_entry_has_the_smallest_shift_that_would_have_been_refuted(all_verdicts):
+    row = {**all_verdicts[all_verdicts["mean"].notna()].iloc[0].to_dict(), "reason": "", "median": math.nan}
+    for verdict, least, said in (
+        ("compatible", 0.0961, ("refuted from a shift of 0.096",)),
+        ("compatible", math.inf, ("no shift refuted",)),
+        ("compatible", math.nan, ()),
+        ("reproduced", 0.0961, ()),
+    ):
+        found = tables.judged_entry(row | {"verdict": verdict, "detectable": least}, Footnotes())
+        assert found.after == said
 
 
 def test_a_reason_stands_once_below_its_table(all_verdicts):

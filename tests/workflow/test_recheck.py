@@ -76,7 +76,16 @@ def test_the_table_sets_here_committed_and_published_side_by_side():
     assert told == {
         "measure": "rmse", "ours, here": "0.65", "ours, committed": "0.65", "here is": "equal", "reading": "printed",
         "published": "0.63 +- 0.01", "difference": "+0.02", "verdict": "worse",
+        "refuted from": "",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(("least", "shown"), [("0.0961", "0.096"), ("inf", "no shift"), ("", "")])
+def test_a_compatible_number_has_the_smallest_shift_that_would_have_been_refuted(least, shown):
+    row = Row("e-wine-dp_sep-1", "p", "dp_sep", "wine", "rmse", "0.65", "0.65", EQUAL, "")
+    number = published(KEY, "e-wine-dp_sep-1", verdict="compatible", detectable=least)
+    assert recheck.table([row], [number])[1][-1] == shown
+    assert recheck.table([row], [published(KEY, "e-wine-dp_sep-1", detectable=least)])[1][-1] == ""
 
 
 def test_a_number_in_other_units_has_no_difference():

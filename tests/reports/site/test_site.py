@@ -633,6 +633,17 @@ def test_an_interval_of_a_shift_is_not_told_as_one_of_the_mean():
         assert "is 25 (95 %: 3.3 to 19.6)." in verdict_sentence(row | other)
 
 
+def test_a_compatible_number_says_which_shift_would_have_been_refuted():
+    row = {"verdict": "compatible", "p": 0.4, "p_kind": "t", "difference": 0.1, "low": -0.2, "high": 0.4, "reason": ""}
+    row |= {"detectable": 0.75, "published_std": ""}
+    assert verdict_sentence(row).endswith("A shift of 0.75 would have been refuted.")
+    assert verdict_sentence(row | {"detectable": np.inf}).endswith("No shift of any size would have been refuted.")
+    assert cells_of.worth(row) == "refuted from a shift of 0.75"
+    assert cells_of.worth(row | {"detectable": np.inf}) == "no shift refuted"
+    assert cells_of.worth(row | {"verdict": "reproduced"}) == cells_of.worth(row | {"detectable": np.nan}) == ""
+    assert cells_of.worth(None) == ""
+
+
 def test_a_strip_shows_all_runs_and_the_published_number():
     found = strip([1.0, 2.0, 3.0], "2.5")
     assert found["dots"].count("M") == 3
