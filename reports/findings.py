@@ -34,7 +34,7 @@ from workflow import committed, papers
 HERE = Path(__file__).parent / "findings"
 REFERENCE = papers.REFERENCE
 #: keys of the front matter. ``privacy_claims`` names the rows of ``privacy_claims.csv`` on which a word against a
-#: published epsilon or delta rests, as "source method reading".
+#: published epsilon or delta rests, as "source method reading", or a table of the paper with lower bounds of its own.
 KEYS = ("title", "summary", "title_holds", "privacy_claims")
 
 

@@ -180,10 +180,10 @@ def privacy_frame(
     There is one row per source, published column, reading, data set and method of ours with its setting. If there are
     several protocols, the one with the largest epsilon is taken. Columns: source, method, setting, reading, dataset,
     our_method, our_setting, protocol, epsilon_published, epsilon_claimed, epsilon, delta, relation, accountant,
-    sampling, leaks, claim, reason. ``claim`` is "holds", "holds except for named leaks", "no ledger", or, if the epsilon
-    by the ledger is above the claim, the word of :mod:`reports.privacy_claims`. For a cell without scores it is the status ("no data", "failed", ...) with its reason. "epsilon ~ 1" holds
-    if the ledger's epsilon rounds to it. If a table prints no epsilon (``epsilon_published`` is empty), the claim is
-    that of our run.
+    sampling, leaks, claim, reason. ``claim`` is "holds", "holds except for named leaks", "no ledger", or, if the
+    epsilon by the ledger is above the claim, the word of :mod:`reports.privacy_claims`. For a cell without scores it is
+    the status ("no data", "failed", ...) with its reason. "epsilon ~ 1" holds if the ledger's epsilon rounds to it. If
+    a table prints no epsilon (``epsilon_published`` is empty), the claim is that of our run.
     """
     rows = []
     one = ["source", "method", "setting", "reading", "dataset", "our_method", "our_setting"]
@@ -215,7 +215,10 @@ def privacy_frame(
                 "claim": r["verdict"].replace("_", " ")
                 if missing
                 else _claim(
-                    epsilon, printed or f"{float(claimed):.12g}", rounded, bool(leaks),
+                    epsilon,
+                    printed or f"{float(claimed):.12g}",
+                    rounded,
+                    bool(leaks),
                     privacy_claims.word_of(r["our_method"], r["dataset"], float(claimed)),
                 ),
                 "reason": r["reason"] if missing else "",

@@ -29,9 +29,9 @@ from pathlib import Path
 
 import pandas as pd
 
+from datasets.files import csv_text, write_text
 from privacy.ledger import Event, Mechanism, Relation, Sampling
 from workflow import committed, papers
-from datasets.files import csv_text, write_text
 
 NAME = "privacy_claims.csv"
 HOLDS, REFUTED, NOT_SHOWN, NO_EPSILON = "holds", "refuted", "not shown", "no finite epsilon"
@@ -89,7 +89,11 @@ class PrivacyClaim:
         """One of ``WORDS``. Raises ValueError if the bounds contradict each other."""
         against = self.lower > self.claimed * (1 + ROUNDING) or self.delta_at_least > self.delta * (1 + ROUNDING)
         holds = self.upper <= self.claimed * (1 + ROUNDING)
-        if holds and (against or self.proof) or self.lower > self.upper * (1 + ROUNDING):
+        if (
+            (holds and against)
+            or (self.proof and math.isfinite(self.upper))
+            or self.lower > self.upper * (1 + ROUNDING)
+        ):
             raise ValueError(f"{self.source}, {self.method}, {self.reading}: the bounds contradict each other: {self}")
         if self.proof:
             return NO_EPSILON
@@ -132,10 +136,10 @@ def of_experiment(
         if key in found and found[key].upper >= upper:
             continue
         step, pair = _all_steps(of_cell, float(first["delta"]))
+        bounds = {"upper": upper, "accountants": _accountants(of_cell), "all_steps": step, "all_steps_pair": pair}
         found[key] = PrivacyClaim(
             source, method, reading, first["dataset"], f"epsilon={claimed:g}", claimed, float(first["delta"]),
-            first["relation"], released, upper, _accountants(of_cell), all_steps=step, all_steps_pair=pair,
-            ours=ours, **{"proof": proof, **evidence(*key)},
+            first["relation"], released, ours=ours, **{**bounds, "proof": proof, **evidence(*key)},
         )  # fmt: skip
     yield from (found[key] for key in sorted(found))
 
@@ -216,20 +220,20 @@ def summary() -> list[dict[str, str]]:
     Keys: source, method, reading, word, claims, claimed, upper, lower, all_steps, released.
     """
     rows = []
-    for (source, method, reading, word), part in read().groupby(KEY[:3] + ["word"], sort=False):
+    for (source, method, reading, word), part in read().groupby([*KEY[:3], "word"], sort=False):
         at_least = part["lower"].where(part["delta_at_least"] == "", "")
         rows.append(
             {"source": source, "method": method, "reading": reading, "word": word, "claims": str(len(part))}
             | {"claimed": _range(part["claimed"]), "upper": _range(part["upper"]), "released": part["released"].iloc[0]}
-            | {"lower": _range(at_least) or f"delta {_range(part['delta_at_least'])}"}
+            | {"lower": _range(at_least) or f"delta {_range(part['delta_at_least'])}".removesuffix("delta ")}
             | {"all_steps": _range(part["all_steps"])}
         )
     return rows
 
 
 def _range(values: pd.Series) -> str:
-    """The smallest and the largest number of a column of texts, with three digits; "" if there is none."""
-    found = sorted({float(v) for v in values if v})
+    """The smallest and the largest positive number of a column of texts, with three digits; "" if there is none."""
+    found = sorted({float(v) for v in values if v and float(v) > 0})
     ends = dict.fromkeys(f"{v:.3g}" for v in (found[:1] + found[-1:]))
     return " to ".join(ends)
 

@@ -91,6 +91,8 @@ class Listed:
     #: finding behind ``words``.
     link: str = ""
     words: str = ""
+    #: our method for the authors' code, if its claim differs.
+    code: str = ""
 
 
 _DPSEP, _NADPVI = ("vinaroz2023dpsep", "vinaroz2021dpsep"), ("alrawajfeh2024nadpvi_rebuttal",)
@@ -104,11 +106,11 @@ LISTED = (
     ),
     Listed(
         "dp-sep", "DP-SEP", "Vinaroz & Park", ("dp_sep",), "dp_sep", _DPSEP,
-        "dp-sep-columns", "no noise in the code",
+        "dp-sep-columns", "no noise in the code", "dp_sep_authors",
     ),
     Listed(
         "dp-vi", "DP-VI", "Vinaroz & Park", ("dp_vi",), "dp_vi_vinaroz", _DPSEP,
-        "dp-vi-column", "no clipping in the code",
+        "dp-vi-column", "no clipping in the code", "dp_vi_vinaroz_authors",
     ),
     Listed(
         "dp-em", "DP-EM", "Park et al., Vinaroz & Park", ("dp_em",), "dp_em_authors", _DPSEP,
@@ -131,6 +133,14 @@ def claim(method: str, ledger: pd.DataFrame) -> str:
     told = status.privacy_status(adapters, ledger[ledger["method"] == method], None, privacy_claims.of(method))
     (word,) = (word for start, word in CLAIMS.items() if told.startswith(start))
     return word
+
+
+def one_claim(source: str, method: str, reading: str, setting: str) -> dict[str, str]:
+    """The committed privacy claim of that name."""
+    table = privacy_claims.read()
+    wanted = {"source": source, "method": method, "reading": reading, "setting": setting}
+    (row,) = table[(table[list(wanted)] == pd.Series(wanted)).all(axis=1)].to_dict("records")
+    return row
 
 
 def _found(about: Listed, verdicts: pd.DataFrame, ceilings: pd.DataFrame) -> str:
@@ -180,7 +190,8 @@ def names(rows: pd.DataFrame, found: list[Finding], others: list[Finding]) -> di
     }
     ledger = committed.ledgers(reference.FOLDER)
     methods = [
-        {"name": m.name, "title": m.title, "source": m.source, "link": m.link, "private": claim(m.adapter, ledger),
+        {"name": m.name, "title": m.title, "source": m.source, "link": m.link,
+         "private": claim(m.adapter, ledger) + (f"; code: {claim(m.code, ledger)}" if m.code else ""),
          "found": _found(m, by_number, ceilings)}
         for m in LISTED
     ]  # fmt: skip
@@ -203,6 +214,7 @@ def names(rows: pd.DataFrame, found: list[Finding], others: list[Finding]) -> di
         "versions": _versions(verdicts, titles),
         "reading_titles": READING_TITLES,
         "methods": methods,
+        "ssp_at_least": float(one_claim("wang2018adaptive", "ssp", "authors", "epsilon=1")["lower"]),
         "privacy_claims": [
             {"title": titles.get(r["source"]) or TITLES[r["source"]], **r} for r in privacy_claims.summary()
         ],

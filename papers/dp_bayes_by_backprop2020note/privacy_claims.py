@@ -14,8 +14,8 @@ DELTA = 1e-5
 def claims() -> list[PrivacyClaim]:
     """One claim per epsilon of noisy SGD, from ``bbb_accounting.csv``.
 
-    The note states no relation. The upper bound is for a replaced row, and the lower bound for a row that is replaced by
-    nothing, which is the smaller one. The batches are fixed and public, so both are exact.
+    The note states no relation. The upper bound is for a replaced row, and the lower bound for a row that is replaced
+    by nothing, which is the smaller one. The batches are fixed and public, so both are exact.
     """
     table = pd.read_csv(Path(__file__).parent / "reference" / "bbb_accounting.csv")
     return [

@@ -13,7 +13,7 @@ BOUND, REALISED = "replace-one, with replacement: bound", "replace-one, with rep
 
 
 def claims() -> list[PrivacyClaim]:
-    """One claim per table and printed budget (a budget without a printed epsilon has none). The code draws batches with replacement."""
+    """One claim per table and budget with a printed epsilon. The code draws batches with replacement."""
     home = Path(__file__).parent / "reference"
     keys = ["dataset", "sigma", "kappa", "T"]
     ledger = pd.read_csv(home / "ledger.csv").query("reading == 'authors' and printed == printed")

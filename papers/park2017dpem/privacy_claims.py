@@ -9,8 +9,8 @@ import pandas as pd
 from reports.privacy_claims import PrivacyClaim
 
 PROOF = (
-    "the largest norm of a private row is released: a repaired mean has it as its norm, or a repaired covariance has an "
-    "eigenvalue that is a fixed multiple of its square, and the probability of a repair is above delta"
+    "the largest norm of a private row is released: a repaired mean has it as its norm, or a repaired covariance has "
+    "an eigenvalue that is a fixed multiple of its square, and the probability of a repair is above delta"
 )
 
 

@@ -12,9 +12,9 @@ the released parameters are the prior's. In D' the first row lies where the upda
 distribution. The event is "the means are the prior's". Its probability is 1 on D and 0 on D', whatever the other
 updates do. So no (epsilon, delta) with delta < 1 holds.
 
-``other rows vanish``: DP-EM, as Vinaroz & Park compare it, divides all rows by the largest norm of a row and returns the
-result in these units. All rows of D are the same vector. In D' the last row is 1e6 times as long, so that all others
-nearly vanish. The event is "the first coordinate of the average mean is above one half".
+``other rows vanish``: DP-EM, as Vinaroz & Park compare it, divides all rows by the largest norm of a row and returns
+the result in these units. All rows of D are the same vector. In D' the last row is 1e6 times as long, so that all
+others nearly vanish. The event is "the first coordinate of the average mean is above one half".
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
     python papers/vinaroz2023dpsep/independent_slots.py
 
 writes ``reference/independent_slots.csv`` from the committed ledgers. Algorithm 3 takes a permutation, and it is not
-proved that a permutation costs at most as much as independent slots. The package is not needed for anything else, and it
+proved that a permutation costs at most as much as independent slots. The package is not needed for anything else, and
 does not declare that it needs pandas. ``epsilon`` is its Renyi bound for random allocation (Feldman & Shenfeld 2025),
 whose sensitivity is the distance between the two contributions of a row.
 """

@@ -6,8 +6,8 @@ import pandas as pd
 def code_has_none_and_printed_is_open(claims: pd.DataFrame, corrected: pd.DataFrame) -> bool:
     """The authors' code has no finite epsilon on all data sets; as printed, one claim holds, DP-VI's on Wine.
 
-    No claim as printed is refuted. For all steps, DP-VI's lower bound is above 1 on four data sets and DP-SEP's on none.
-    The corrected methods keep 1.
+    No claim as printed is refuted. For all steps, DP-VI's lower bound is above 1 on four data sets, and DP-SEP's on
+    none. The corrected methods keep 1.
     """
     printed = claims[claims["reading"] == "printed"].set_index(["method", "dataset"])
     code = claims[claims["reading"] == "authors"]

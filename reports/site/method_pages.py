@@ -105,7 +105,10 @@ def _statuses(content: Content, names: Sequence[str]) -> dict[str, str]:
     """Method -> the privacy status at the top of its page."""
     ledger = dict(list(content.ledger.groupby("method"))) if len(content.ledger) else {}
     audit = dict(list(content.audit[0].groupby("method"))) if content.audit else {}
-    return {n: privacy_status(_adapters(n), ledger.get(n, pd.DataFrame()), audit.get(n), privacy_claims.of(n)) for n in names}
+    return {
+        n: privacy_status(_adapters(n), ledger.get(n, pd.DataFrame()), audit.get(n), privacy_claims.of(n))
+        for n in names
+    }
 
 
 def _adapters(name: str) -> list[Method]:

@@ -23,10 +23,11 @@ def agrees_and_only_noisier_means(choices: pd.DataFrame, scores: pd.DataFrame) -
     }
 
 
-def covariance_times_four(changes: pd.DataFrame) -> bool:
+def covariance_times_four(changes: pd.DataFrame, atoms: pd.DataFrame) -> bool:
     """At the opposite point, only the covariance exceeds its declared sensitivity, by a factor of four.
 
-    If the replacement changes the rescaling, all statistics exceed it by more.
+    If the replacement changes the rescaling, all statistics exceed it by more. The event that shows the largest norm
+    happens in all fits on one table and in none on its neighbour.
     """
     worst = changes.groupby(["case", "statistic"])["ratio"].max().unstack()
     opposite, rescaled = worst.loc["opposite point"], worst.loc["longest row at zero, rescaled"]
@@ -35,4 +36,7 @@ def covariance_times_four(changes: pd.DataFrame) -> bool:
         and opposite[["weights", "mean"]].le(1 + 1e-9).all()
         and rescaled.gt(opposite).all()
         and rescaled.min() > 4
+        and (atoms["with_event"] == 0).all()
+        and (atoms["with_event_neighbour"] == atoms["fits"]).all()
+        and (atoms["delta_at_least"] > atoms["delta"]).all()
     )

@@ -116,9 +116,7 @@ def code_has_none_and_is_beaten(claims: pd.DataFrame, compared: pd.DataFrame) ->
     """No finite epsilon by the authors' code, all printed claims not shown; corrected, a smaller error at epsilon 1."""
     words = claims.groupby("reading")["word"].agg(set)
     return bool(
-        words["authors"] == {"no finite epsilon"}
-        and words["printed"] == {"not shown"}
-        and (compared["high"] < 0).all()
+        words["authors"] == {"no finite epsilon"} and words["printed"] == {"not shown"} and (compared["high"] < 0).all()
     )
 
 
