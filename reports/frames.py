@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from functools import cache, partial
 
 import jinja2
 import numpy as np
@@ -111,6 +112,16 @@ def to(value: str | float, form: str) -> str:
         raise FrameError(f"to('{form}'): {e}") from None
 
 
+def bound(value: str | float, up: bool, digits: int = 3) -> str:
+    """A bound as text: rounded up for an upper bound and down for a lower one, to three digits."""
+    number = float(value)
+    if number == 0 or not math.isfinite(number):
+        return f"{number:g}"
+    exact = Decimal(repr(number))
+    unit = Decimal(1).scaleb(exact.adjusted() - digits + 1)
+    return f"{float(exact.quantize(unit, ROUND_CEILING if up else ROUND_FLOOR)):.{digits}g}"
+
+
 #: name -> filter of templates for a frame or a number.
 FILTERS: dict[str, Callable] = {
     "where": where,
@@ -125,6 +136,8 @@ FILTERS: dict[str, Callable] = {
     "total": lambda frame, column: sum(numbers(frame, column)),
     "interval": interval,
     "to": to,
+    "at_least": partial(bound, up=False),
+    "at_most": partial(bound, up=True),
     "records": lambda frame: frame.to_dict("records"),
 }
 

@@ -31,6 +31,7 @@ import pandas as pd
 
 from datasets.files import csv_text, write_text
 from privacy.ledger import Event, Mechanism, Relation, Sampling
+from reports.frames import bound
 from workflow import committed, papers
 
 NAME = "privacy_claims.csv"
@@ -39,7 +40,7 @@ WORDS = (HOLDS, REFUTED, NO_EPSILON, NOT_SHOWN)
 #: words that need a lower bound or a proof of their own.
 AGAINST = frozenset({REFUTED, NO_EPSILON})
 #: part of a claim by which rounding may move a bound: committed tables have six digits or more.
-ROUNDING = 1e-5
+ROUNDING = 2e-5
 #: rows of a ledger for all of its events, and the reason of the accountant that is taken.
 _TOTAL, _TAKEN = "(total)", "taken as the answer"
 
@@ -222,19 +223,23 @@ def summary() -> list[dict[str, str]]:
     rows = []
     for (source, method, reading, word), part in read().groupby([*KEY[:3], "word"], sort=False):
         at_least = part["lower"].where(part["delta_at_least"] == "", "")
+        delta = _range(part["delta_at_least"], up=False)
         rows.append(
             {"source": source, "method": method, "reading": reading, "word": word, "claims": str(len(part))}
-            | {"claimed": _range(part["claimed"]), "upper": _range(part["upper"]), "released": part["released"].iloc[0]}
-            | {"lower": _range(at_least) or f"delta {_range(part['delta_at_least'])}".removesuffix("delta ")}
-            | {"all_steps": _range(part["all_steps"])}
+            | {"claimed": _range(part["claimed"]), "upper": _range(part["upper"], up=True)}
+            | {"released": part["released"].iloc[0], "all_steps": _range(part["all_steps"], up=False)}
+            | {"lower": _range(at_least, up=False) or f"delta {delta}".removesuffix("delta ")}
         )
     return rows
 
 
-def _range(values: pd.Series) -> str:
-    """The smallest and the largest positive number of a column of texts, with three digits; "" if there is none."""
+def _range(values: pd.Series, up: bool | None = None) -> str:
+    """The smallest and the largest positive number of a column of texts, with three digits; "" if there is none.
+
+    ``up``: upper bounds are rounded up and lower bounds down. None: to the nearest.
+    """
     found = sorted({float(v) for v in values if v and float(v) > 0})
-    ends = dict.fromkeys(f"{v:.3g}" for v in (found[:1] + found[-1:]))
+    ends = dict.fromkeys(f"{v:.3g}" if up is None else bound(v, up) for v in (found[:1] + found[-1:]))
     return " to ".join(ends)
 
 

@@ -68,7 +68,7 @@ CLAIMS = {
     "Not private": "no",
     "Private": "yes",
     status.REFUTED: "claim refuted",
-    status.NOT_SHOWN: "claim not shown",
+    status.NOT_SHOWN: "not shown",
     status.NO_EPSILON: "no finite epsilon",
 }
 COMMAND = "python -m reports.build readme"
@@ -214,7 +214,7 @@ def names(rows: pd.DataFrame, found: list[Finding], others: list[Finding]) -> di
         "versions": _versions(verdicts, titles),
         "reading_titles": READING_TITLES,
         "methods": methods,
-        "ssp_at_least": float(one_claim("wang2018adaptive", "ssp", "authors", "epsilon=1")["lower"]),
+        "ssp_at_least": frames.bound(one_claim("wang2018adaptive", "ssp", "authors", "epsilon=1")["lower"], up=False),
         "privacy_claims": [
             {"title": titles.get(r["source"]) or TITLES[r["source"]], **r} for r in privacy_claims.summary()
         ],

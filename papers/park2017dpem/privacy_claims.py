@@ -28,7 +28,7 @@ def claims() -> list[PrivacyClaim]:
                 "park2017dpem", "dp_em", "authors", "life_science", row["setting"], row["claimed"], row["delta"],
                 "replace_one", "final weights, means and covariances",
                 delta_at_least=row["delta_at_least"], pair="one row twice as long as all others",
-                evidence=f"{row['fits']} fits per table, {row['confidence']:.0%} confidence",
+                evidence=f"{row['fits']} fits on the neighbour, {row['confidence']:.0%} confidence; else by proof",
                 proof=PROOF if shown else "", ours="dp_em_authors",
             )
         )  # fmt: skip

@@ -127,7 +127,10 @@ def test_the_citation_file_names_the_source_of_every_folder():
     assert all(r["title"] and r["year"] and r["authors"] for r in cited)
 
 
-@pytest.mark.parametrize(("method", "word"), [("ep", "no"), ("na_dpvi", "yes"), ("dp_sep", "claim not shown"), ("dp_sep_authors", "no finite epsilon")])
+@pytest.mark.parametrize(
+    ("method", "word"),
+    [("ep", "no"), ("na_dpvi", "yes"), ("dp_sep", "not shown"), ("dp_sep_authors", "no finite epsilon")],
+)
 def test_the_word_on_a_claim_is_the_status_of_the_method_page(method, word):
     assert readme.claim(method, committed.ledgers(reference.FOLDER)) == word
 
