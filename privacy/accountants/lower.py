@@ -117,8 +117,8 @@ def secret_permutation(multiplier: float, slots: int, epochs: int, delta: float)
     All other rows contribute the same vector. In units of the distance, and after subtracting that vector, an epoch
     releases N(0, s^2 I) on one data set. On the other, the slot i of the differing row is uniform, and the epoch
     releases the mixture over i of N(e_i, s^2 I). The sum of the scores of all slots and epochs does not depend on which
-    slots these are: it has slots x epochs terms without the distance on one data set, and on the other epochs of them
-    have it. The bound is that of :func:`_from_scores`.
+    slots these are. On one data set it has slots x epochs terms without the distance. On the other, one term per epoch
+    has the distance. The bound is that of :func:`_from_scores`.
     """
     checked_delta(delta)
     if slots == 1:
