@@ -41,7 +41,7 @@ from reports import papers as judged
 from reports.config import READING_TITLES
 from reports.findings import Finding
 from reports.frames import Frames
-from reports.published import SOURCE_TITLES
+from reports.published import METHOD_TITLES, SOURCE_TITLES
 from reports.site import status
 from reports.verdicts import judged_together, read_findings
 from workflow import committed, new
@@ -135,6 +135,11 @@ def claim(method: str, ledger: pd.DataFrame) -> str:
     return word
 
 
+def _method_title(name: str) -> str:
+    """The heading of a published method, or its name in words."""
+    return METHOD_TITLES.get(name) or name.replace("_", " ")
+
+
 def one_claim(source: str, method: str, reading: str, setting: str) -> dict[str, str]:
     """The committed privacy claim of that name."""
     table = privacy_claims.read()
@@ -216,7 +221,8 @@ def names(rows: pd.DataFrame, found: list[Finding], others: list[Finding]) -> di
         "methods": methods,
         "ssp_at_least": frames.bound(one_claim("wang2018adaptive", "ssp", "authors", "epsilon=1")["lower"], up=False),
         "privacy_claims": [
-            {"title": titles.get(r["source"]) or TITLES[r["source"]], **r} for r in privacy_claims.summary()
+            {**r, "title": titles.get(r["source"]) or TITLES[r["source"]], "method": _method_title(r["method"])}
+            for r in privacy_claims.summary()
         ],
         # only committed results, so that a method or paper that is being added changes no sentence
         "all_methods": len({method for _, method in committed.runs()}),
