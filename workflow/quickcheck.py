@@ -28,6 +28,7 @@ from pathlib import Path
 import pandas as pd
 
 from datasets.files import ROOT, write_csv, write_json, write_text
+from evaluation.metrics import main_metrics
 from workflow import environment, papers, recompute
 from workflow.committed import Reference
 from workflow.compare import COST, DIFFERS, EQUAL, NEW, NOT_RUN, WITHIN, Row
@@ -147,7 +148,8 @@ def choose(
     """The units to recompute, most expensive first, and a row for each method without one, with the reason.
 
     One unit per method and per paper is taken, then one per method in an experiment until the CPU seconds are used up.
-    No fit is shortened. ``units``: cheapest first. ``why_not``: why the data of a unit are missing; empty if they are
+    No fit is shortened. A unit above a fifth of the CPU seconds is refused, because it would leave too little for the
+    others. ``units``: cheapest first. ``why_not``: why the data of a unit are missing; empty if they are
     there.
     """
     chosen: dict[tuple[str, ...], Unit] = {}
@@ -159,7 +161,7 @@ def choose(
         if unit.cells in chosen:
             return True
         if unit.cells not in refused:
-            if unit.seconds > left:
+            if unit.seconds > min(left, cpu_seconds / 5):
                 refused[unit.cells] = f"needs about {unit.seconds:.0f} CPU s: ./bench doubt {unit.cells[0]}"
             else:
                 refused[unit.cells] = why_not(unit)
@@ -284,20 +286,21 @@ def sentence(rows: Sequence[Row]) -> str:
     return text
 
 
-def one_per_cell(rows: Sequence[Row]) -> list[dict[str, object]]:
-    """A row of the page per cell: its worst measure, by ``ORDER``, and how many measures were compared (``of``).
+def one_per_cell(rows: Sequence[Row]) -> list[tuple[Row, int]]:
+    """A row per cell: that of its worst measure, by ``ORDER``, and how many measures were compared.
 
-    Among equal verdicts a measure that is no cost comes first. Rows are sorted by ``ORDER``.
+    Among equal verdicts a main metric comes first, and a cost last. Rows are sorted by ``ORDER``.
     """
+    main = main_metrics()
     by_cell: dict[str, list[Row]] = {}
     for row in rows:
         by_cell.setdefault(row.cell, []).append(row)
 
-    def rank(row: Row) -> tuple[int, bool]:
-        return ORDER.index(row.verdict), row.measure in ("status", "epsilon", *COST)
+    def rank(row: Row) -> tuple[int, bool, bool]:
+        return ORDER.index(row.verdict), row.measure not in main, row.measure in ("status", *COST)
 
     chosen = sorted((min(of, key=rank) for of in by_cell.values()), key=lambda row: ORDER.index(row.verdict))
-    return [dataclasses.asdict(row) | {"of": len(by_cell[row.cell])} for row in chosen]
+    return [(row, len(by_cell[row.cell])) for row in chosen]
 
 
 def write(results: Path, rows: Sequence[Row], told: str) -> Path:
@@ -306,7 +309,7 @@ def write(results: Path, rows: Sequence[Row], told: str) -> Path:
     write_csv(here / "sample.csv", pd.DataFrame(listed, columns=[f.name for f in dataclasses.fields(Row)]))
     facts = {"sentence": told, "rows": listed, "versions": environment.versions(), "scale": "full"}
     write_json(here / "sample.json", facts)
-    said = {"sentence": told, "rows": one_per_cell(rows)}
+    said = {"sentence": told, "rows": [dataclasses.asdict(row) | {"of": of} for row, of in one_per_cell(rows)]}
     for folder in (here / "report", results / "report"):
         write_text(folder / "checked.js", f"window.dpbayesChecked = {json.dumps(said)};\n")
     for name, place in PAGE.items():
@@ -315,18 +318,17 @@ def write(results: Path, rows: Sequence[Row], told: str) -> Path:
 
 
 def closing(rows: Sequence[Row]) -> list[str]:
-    """The lines that end the command: every cell that differs, and why methods were not run, most methods first."""
-    out = [
-        f"differs: {row.cell}: {row.measure} is {row.here}, committed {row.committed} ({row.why})"
-        for row in rows
-        if row.verdict == DIFFERS
-    ]
-    why = {r.method: TOO_EXPENSIVE if "CPU s" in r.why else r.why for r in rows if r.verdict == NOT_RUN}
-    for reason, count in Counter(why.values()).most_common(REASONS):
+    """The lines that end the command: the cells that differ, and why methods were not run, most methods first."""
+    bad = [row for row, _ in one_per_cell(rows) if row.verdict == DIFFERS]
+    out = [f"differs: {r.cell}: {r.measure} is {r.here}, committed {r.committed} ({r.why})" for r in bad[:LISTED]]
+    if bad[LISTED:]:
+        out.append(f"differs: {len(bad) - LISTED} more cells in the table")
+    left = [r for r in rows if r.verdict == NOT_RUN]
+    why = {r.method: TOO_EXPENSIVE if "CPU s" in r.why else r.why.partition(" Tried:")[0] for r in left}
+    for reason, count in Counter(why.values()).most_common(LISTED):
         out.append(f"not run, {count} method{'s' * (count > 1)}: {reason}")
-    if rest := len({*why.values()}) - REASONS:
-        if rest > 0:
-            out.append(f"not run: {rest} more reasons in the table")
+    if (rest := len({*why.values()}) - LISTED) > 0:
+        out.append(f"not run: {rest} more reasons in the table")
     if any(reason != TOO_EXPENSIVE for reason in why.values()):
         out.append(REMEDY)
     return out
@@ -361,7 +363,7 @@ def main(results: Path = Path("results"), jobs: int | None = None) -> int:
     return 1 if any(r.verdict == DIFFERS for r in rows) else 0
 
 
-#: the largest number of reasons that the command prints.
-REASONS = 6
+#: the largest number of cells, and of reasons, that the command prints at its end.
+LISTED = 6
 TOO_EXPENSIVE = "too expensive for the sample; `./bench doubt CELL` recomputes one"
 REMEDY = "with a network, or with DPBAYES_MIRROR naming a folder that has the files, the same command goes on"

@@ -38,14 +38,14 @@
     const heads = ["verdict", "measure", "committed", "here", "method", "dataset", "why"];
     const table = add(rows, "table", null, { class: "data sample" });
     const head = add(add(table, "thead"), "tr");
-    for (const name of heads) add(head, "th", name === "dataset" ? "data set" : name, { scope: "col", class: name });
+    for (const name of heads) add(head, "th", name === "dataset" ? "data set" : name, { scope: "col", class: "of-" + name });
     const body = add(table, "tbody");
     for (const row of found.rows || []) {
       const line = add(body, "tr");
       const agree = row.verdict === "equal" || row.verdict === "within";
       for (const name of heads) {
         const value = row[name] ?? "";
-        const cell = add(line, name === "method" ? "th" : "td", null, name === "method" ? { scope: "row", class: name } : { class: name });
+        const cell = add(line, name === "method" ? "th" : "td", null, name === "method" ? { scope: "row", class: "of-method" } : { class: "of-" + name });
         if (name === "verdict") {
           const word = add(cell, "span", null, { class: "verdict c-" + String(value).replace(" ", "_") });
           add(word, "b", SIGNS[value] || "·", { "aria-hidden": "true" });
