@@ -148,7 +148,7 @@ def choose(
     """The units to recompute, most expensive first, and a row for each method without one, with the reason.
 
     One unit per method and per paper is taken, then one per method in an experiment until the CPU seconds are used up.
-    No fit is shortened. A unit above a fifth of the CPU seconds is refused, because it would leave too little for the
+    No fit is shortened. A unit above a third of the CPU seconds is refused, because it would leave too little for the
     others. ``units``: cheapest first. ``why_not``: why the data of a unit are missing; empty if they are
     there.
     """
@@ -161,7 +161,7 @@ def choose(
         if unit.cells in chosen:
             return True
         if unit.cells not in refused:
-            if unit.seconds > min(left, cpu_seconds / 5):
+            if unit.seconds > min(left, cpu_seconds / 3):
                 refused[unit.cells] = f"needs about {unit.seconds:.0f} CPU s: ./bench doubt {unit.cells[0]}"
             else:
                 refused[unit.cells] = why_not(unit)
