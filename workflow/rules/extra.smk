@@ -94,6 +94,7 @@ rule privacy_audit:
     params:
         fits=OWN_FITS,
     shell:
+        "{PYTHON:q} -m workflow.on_demand 'the audit' 2> {log:q} && "
         "{ENVIRONMENT} {PYTHON:q} -m audit.tables --checks {output.checks:q} --mutants {output.mutants:q} "
         "--fits {params.fits:q} --kept {RESULTS:q}/audit 2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"
 
@@ -111,5 +112,6 @@ rule lower_bounds:
     log:
         f"{RESULTS}/logs/lower_bounds.log",
     shell:
+        "{PYTHON:q} -m workflow.on_demand 'the audit' 2> {log:q} && "
         "{ENVIRONMENT} {PYTHON:q} -m audit.bounds --out {output:q} --kept {RESULTS:q}/audit "
         "2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"
