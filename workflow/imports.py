@@ -179,8 +179,8 @@ def libraries(*modules: str, root: Path = ROOT) -> frozenset[str]:
 def libraries_of(module: str, name: str, root: Path = ROOT) -> frozenset[str]:
     """:func:`libraries` of one class of a module: of the imports that its source uses, and of its own.
 
-    A file may hold a method for several kinds of model, of which one is a network. So the imports of the whole file would
-    be too many.
+    A file may hold a method for several kinds of model, of which only one is a network. The whole file then has more
+    imports than the method needs.
     """
     tree = ast.parse(file_of(module, root).read_bytes())
     local, bound = {}, {}

@@ -1,4 +1,4 @@
-"""``./bench`` without arguments: the committed verdicts, then a sample of the committed cells recomputed on this machine.
+"""``./bench`` without arguments: the committed verdicts, then a sample of committed cells recomputed on this machine.
 
     results/here/report/index.html   one row per recomputed cell; ``checked.js`` holds the rows
     results/here/sample.csv, .json   every recomputed number next to the committed one

@@ -1,7 +1,8 @@
-"""torch is installed once, before the first run that imports it; who needs it follows from imports. Nothing is installed."""
+"""torch is installed once, before the first run whose code imports it. No test installs anything."""
 
 import subprocess
 import sys
+import textwrap
 from types import SimpleNamespace
 
 import pytest
@@ -60,8 +61,6 @@ def test_imports_of_a_class_are_those_that_its_source_uses(tmp_path):
         rate = helper
     class Derived(Direct): pass
     """
-    import textwrap
-
     (tmp_path / "models/several.py").write_text(textwrap.dedent(text))
     found = {name: libraries_of("models.several", name, tmp_path) for name in ("Own", "Direct", "Derived")}
     assert found == {"Own": {"scipy", "numba"}, "Direct": {"torch"}, "Derived": {"torch"}}

@@ -132,7 +132,8 @@ def test_the_committed_verdicts_are_those_of_the_scoreboard():
 
 def test_the_page_has_the_worst_measure_of_each_cell_and_the_worst_cells_first():
     of = [
-        line("a", EQUAL, "epsilon"), line("a", EQUAL, "coverage_50"), line("a", EQUAL, "rmse"), line("b", EQUAL, "rmse"), line("b", DIFFERS, "epsilon"),
+        line("a", EQUAL, "epsilon"), line("a", EQUAL, "coverage_50"), line("a", EQUAL, "rmse"),
+        line("b", EQUAL, "rmse"), line("b", DIFFERS, "epsilon"),
         line("c", NOT_RUN, ""), line("d", WITHIN, "rmse"), line("d", EQUAL, "nll"),
     ]  # fmt: skip
     found = [(r.cell, r.verdict, r.measure, count) for r, count in quickcheck.one_per_cell(of)]
