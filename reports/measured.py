@@ -78,23 +78,32 @@ def _sample() -> dict[str, float]:
 
 
 def packages() -> dict[str, float]:
-    """The download of the first call of ``./bench`` on this kind of machine: packages, and MB with and without CUDA."""
+    """The downloads of ``./bench`` on this kind of machine: packages of the first call, their MB, and MB of torch.
+
+    ``torch_mb`` is without CUDA, ``cuda_mb`` with it, both with what only torch needs.
+    """
     links = os.environ.get("UV_FIND_LINKS", "")
-    without = _sizes(links) if links else _sizes("", "--torch-backend", "cpu")
+    core = _sizes("", "suite")
+    without = _sizes(links, "suite", "networks", *(() if links else ("--torch-backend", "cpu")))
+    sizes = {"packages": core, "torch": without, "cuda": _sizes("", "suite", "networks")}
+    mb = {name: sum(of.values()) / 1e6 for name, of in sizes.items()}
     return {
-        "packages": len(without),
-        "packages_mb": sum(without.values()) / 1e6,
-        "cuda_mb": sum(_sizes("").values()) / 1e6,
+        "packages": len(core),
+        "packages_mb": mb["packages"],
+        "torch_mb": mb["torch"] - mb["packages"],
+        "cuda_mb": mb["cuda"] - mb["packages"],
     }
 
 
-def _sizes(links: str, *options: str) -> dict[str, int]:
-    """Bytes of the file of each pinned package that uv would choose for this Python.
+def _sizes(links: str, *words: str) -> dict[str, int]:
+    """Bytes of the file of each pinned package that uv would choose for this Python; ``words``: extras, then options.
 
     Raises ValueError for a file whose size the index does not give.
     """
-    command = ["uv", "pip", "compile", "-q", "--format", "pylock.toml", "--python", sys.executable, *options]
-    command += ["--extra", "suite", "-c", "constraints.txt", "pyproject.toml"]
+    command = ["uv", "pip", "compile", "-q", "--format", "pylock.toml", "--python", sys.executable]
+    extras = [w for w in words if w in ("suite", "networks")]
+    command += [*words[len(extras) :], *(w for e in extras for w in ("--extra", e))]
+    command += ["-c", "constraints.txt", "pyproject.toml"]
     made = subprocess.run(
         command, cwd=ROOT, env=os.environ | {"UV_FIND_LINKS": links}, capture_output=True, text=True, check=True
     )

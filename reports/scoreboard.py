@@ -1,4 +1,7 @@
-"""The verdicts on all distinct published numbers of all sources, counted for README and the site."""
+"""The verdicts on all distinct published numbers of all sources, counted for README and the site.
+
+``python -m reports.scoreboard`` prints the counts by source.
+"""
 
 from __future__ import annotations
 
@@ -103,3 +106,17 @@ def missing(rows: pd.DataFrame) -> pd.DataFrame:
     )
     keys = ["source", "verdict", "why", "remedy"]
     return out.groupby(keys, sort=False).agg(numbers=("method", "size"), methods=("method", "nunique")).reset_index()
+
+
+def text() -> str:
+    """The counts of :func:`first` by source, and of all sources, as a table in plain text."""
+    table = counts(first(read()))
+    table["source"] = table["source"].map(lambda key: published.SOURCE_TITLES.get(key, key))
+    whole = table.drop(columns="source").sum().to_dict()
+    table = pd.concat([table, pd.DataFrame([{"source": "all", **whole}])], ignore_index=True)
+    return table.rename(columns=lambda name: name.replace("_", " ")).to_string(index=False)
+
+
+if __name__ == "__main__":
+    print("Committed verdicts on published numbers, judged by the authors' code where it was run separately:\n")
+    print(text())

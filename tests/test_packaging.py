@@ -25,8 +25,12 @@ def _project():
     return tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 
+#: extras of pyproject.toml that run the suite. ./bench installs the second when a command needs it.
+EXTRAS = ("suite", "networks")
+
+
 def _declared():
-    return {*_project()["dependencies"], *_project()["optional-dependencies"]["suite"]}
+    return {*_project()["dependencies"], *(d for e in EXTRAS for d in _project()["optional-dependencies"][e])}
 
 
 def test_the_package_needs_numpy_and_pandas_alone():
@@ -62,7 +66,7 @@ def test_the_lock_has_the_pins_of_the_constraints_each_with_its_hashes():
     """Made by the command at its head; what other extras need is pinned in constraints.txt alone."""
     lines = (ROOT / "constraints.txt").read_text().splitlines()
     constraints = {line for line in lines if not line.startswith("#")}
-    others = {e for extra, needs in _project()["optional-dependencies"].items() for e in needs if extra != "suite"}
+    others = {e for extra, needs in _project()["optional-dependencies"].items() for e in needs if extra not in EXTRAS}
     others = {re.split(r"[=<>! ;]", e)[0] for e in others}
     locked = _locked()
     assert all(locked.values())
@@ -172,13 +176,16 @@ def test_every_library_that_is_imported_is_declared():
 
 
 #: what ./bench calls before there is a package.
-TOOLS = ("awk", "cat", "cksum", "dirname", "grep", "mkdir", "printf", "sed", "tail", "tr")
+TOOLS = ("awk", "cat", "cksum", "dirname", "env", "grep", "mkdir", "printf", "rm", "sed", "tail", "tr")
 
 
-def _set_up(folder: Path, uv: str, pip: str = "", **given: str) -> tuple[subprocess.CompletedProcess, list[str]]:
+def _set_up(
+    folder: Path, uv: str, pip: str = "", torch: bool = False, **given: str
+) -> tuple[subprocess.CompletedProcess, list[str]]:
     """``./bench setup`` where uv is the shell text ``uv`` and pip the text ``pip``, and the calls of uv.
 
-    Where ``uv`` is empty, the machine has none.
+    Where ``uv`` is empty, the machine has none. ``torch``: ``./bench setup torch`` in an environment that is there, as
+    ``workflow.on_demand`` calls it.
     """
     files = ("bench", "pyproject.toml", "constraints.txt", "requirements.lock", "tools.lock", "config/measured.yaml")
     for name in files:
@@ -193,7 +200,13 @@ def _set_up(folder: Path, uv: str, pip: str = "", **given: str) -> tuple[subproc
     for name, of in {**{name: shutil.which(name) for name in TOOLS}, "python3": sys.executable}.items():
         (folder / "bin" / name).symlink_to(of)
     env = {**os.environ, **given, "PATH": str(folder / "bin")}
-    done = subprocess.run([folder / "bench", "setup"], env=env, capture_output=True, text=True)
+    if torch:
+        files = [ROOT / name for name in ("pyproject.toml", "constraints.txt", "requirements.lock")]
+        stamp = subprocess.run(["cksum"], input=b"".join(f.read_bytes() for f in files), capture_output=True).stdout
+        (folder / ".venv/.stamp").write_bytes(stamp.rstrip())
+        env |= {"_BENCH_LOCKED": "1"}
+    words = ["setup", "torch"] if torch else ["setup"]
+    done = subprocess.run([folder / "bench", *words], env=env, capture_output=True, text=True)
     return done, (folder / "calls").read_text().splitlines() if (folder / "calls").exists() else []
 
 
@@ -207,33 +220,56 @@ def test_a_file_with_another_hash_stops_the_set_up(tmp_path):
     assert not (tmp_path / "ran_pip").exists()
     hashed = (tmp_path / ".venv/hashed.txt").read_text()
     assert "\ntqdm==" in hashed
-    assert "\ntorch==" not in hashed
-    assert len(re.findall("^[a-z]", hashed, re.MULTILINE)) == len(_locked()) - 1
+    names = {pin.split("==")[0] for pin in re.findall("^[a-z].*", hashed, re.MULTILINE)}
+    assert names == {n for pin in _locked() if not OF_CUDA.fullmatch(n := pin.split("==")[0])} - {"torch"}
 
 
-def test_the_set_up_asks_for_torch_without_cuda_and_says_its_size(tmp_path):
+def test_the_set_up_is_without_torch_and_says_its_size(tmp_path):
     done, calls = _set_up(tmp_path, "exit 0")
     assert done.returncode == 0
-    assert len(calls) == 1
-    assert calls[0].endswith("-c .venv/hashed.txt --torch-backend cpu")
+    (call,) = calls
+    assert call.endswith("--extra suite -c .venv/hashed.txt")
     assert not (tmp_path / "ran_pip").exists()
     known = {name: entry["value"] for name, entry in recorded().items()}
-    assert f"{known['packages']} packages, about {known['packages_mb']} MB of downloads" in done.stderr
-    assert "CUDA" not in done.stderr
+    size = f"{known['packages']} packages, about {known['packages_mb']} MB of downloads, {known['disk_mb']} MB on disk"
+    assert size in done.stderr
+    assert "torch" not in done.stderr
+    assert known["packages_mb"] <= 600
 
 
-def test_where_torch_without_cuda_cannot_be_had_the_set_up_keeps_the_hashes(tmp_path):
-    done, calls = _set_up(tmp_path, 'case "$*" in *--torch-backend*) echo no such host >&2; exit 2;; esac')
+def test_torch_is_asked_for_without_cuda_and_its_size_is_said(tmp_path):
+    done, calls = _set_up(tmp_path, "exit 0", torch=True)
+    assert done.returncode == 0
+    (call,) = calls
+    assert call.endswith("--extra suite -c .venv/hashed.txt --extra networks --torch-backend cpu")
+    hashed = (tmp_path / ".venv/hashed.txt").read_text()
+    assert len(re.findall("^[a-z]", hashed, re.MULTILINE)) == len(_locked()) - 1
+    (pin,) = (pin for pin in _locked() if pin.startswith("torch=="))
+    assert done.stderr == f"bench: installing {pin}, about {recorded()['torch_mb']['value']} MB of downloads\n"
+    assert not (tmp_path / ".venv/.torch_unfinished").exists()
+
+
+def test_where_torch_without_cuda_cannot_be_had_its_installation_keeps_the_hashes(tmp_path):
+    fails = 'case "$*" in *--torch-backend*) echo no such host >&2; exit 2;; esac'
+    done, calls = _set_up(tmp_path, fails, torch=True)
     assert done.returncode == 0
     assert [call.replace(" --torch-backend cpu", "") for call in calls] == [calls[1]] * 2
-    assert calls[1].endswith("-c .venv/hashed.txt")
+    assert calls[1].endswith("-c .venv/hashed.txt --extra networks")
     assert f"up to {recorded()['cuda_mb']['value']} MB of downloads" in done.stderr
     assert not (tmp_path / "ran_pip").exists()
 
 
 def test_pip_sets_up_where_uv_cannot_and_keeps_the_hashes(tmp_path):
-    """Two calls: torch, whose build may have another hash, comes by its version alone."""
     done, calls = _set_up(tmp_path, "exit 2")
+    assert done.returncode == 0
+    assert len(calls) == 1
+    (hashed,) = (tmp_path / "ran_pip").read_text().splitlines()
+    assert hashed.endswith("--no-deps --require-hashes -r .venv/hashed.txt")
+
+
+def test_pip_installs_torch_where_uv_cannot(tmp_path):
+    """Two calls: torch, whose build may have another hash, is asked for by its version alone."""
+    done, calls = _set_up(tmp_path, "exit 2", torch=True)
     assert done.returncode == 0
     assert len(calls) == 2
     hashed, torch = (tmp_path / "ran_pip").read_text().splitlines()
@@ -241,20 +277,22 @@ def test_pip_sets_up_where_uv_cannot_and_keeps_the_hashes(tmp_path):
     assert torch.endswith("--no-deps " + next(pin for pin in _locked() if pin.startswith("torch==")))
 
 
-@pytest.mark.parametrize("refused", ["--require-hashes", "torch=="])
-def test_what_pip_refuses_stops_the_set_up(tmp_path, refused):
-    done, _ = _set_up(tmp_path, "exit 2", f'case "$*" in *{refused}*) echo HASHES DO NOT MATCH >&2; exit 1;; esac')
+@pytest.mark.parametrize(("refused", "torch"), [("--require-hashes", False), ("torch==", True)])
+def test_what_pip_refuses_stops_the_set_up(tmp_path, refused, torch):
+    fails = f'case "$*" in *{refused}*) echo HASHES DO NOT MATCH >&2; exit 1;; esac'
+    done, _ = _set_up(tmp_path, "exit 2", fails, torch)
     assert done.returncode == 1
     assert "HASHES DO NOT MATCH" in done.stderr
     assert "requirements.lock" in done.stderr.splitlines()[-1]
-    assert not (tmp_path / ".venv/.stamp").exists()
+    assert (tmp_path / ".venv/.stamp").exists() == torch
+    assert (tmp_path / ".venv/.torch_unfinished").exists() == torch  # so that the next call tries again
 
 
 def test_uv_is_installed_by_its_hashes(tmp_path):
     """Where the machine has none. A uv with another hash is not taken: pip, which checks hashes too, goes on."""
     done, calls = _set_up(tmp_path, "", 'case "$*" in *uv.txt*) exit 1;; esac')
     assert (done.returncode, calls) == (0, [])
-    uv, hashed, _ = (tmp_path / "ran_pip").read_text().splitlines()
+    uv, hashed = (tmp_path / "ran_pip").read_text().splitlines()
     assert uv.endswith("--no-deps --require-hashes -r .venv/uv.txt")
     assert hashed.endswith("-r .venv/hashed.txt")
     (pin, *hashes) = (tmp_path / ".venv/uv.txt").read_text().split(" \\\n")

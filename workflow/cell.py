@@ -32,7 +32,7 @@ from pathlib import Path
 
 from datasets.files import locked, write_text
 from datasets.store import Damaged
-from workflow import environment, faults
+from workflow import environment, faults, on_demand
 from workflow.experiments import Cell, cells, families, jobs, units
 from workflow.store import (
     RETRIED,
@@ -299,6 +299,7 @@ def fit_all(args: argparse.Namespace) -> None:
         groups = [find(args.config, args.scale, args.cell)]
     else:
         groups = list(units(cells_of(args.config, args.scale, args.job)).values())
+    on_demand.for_cells([c for group in groups for c in group])
     rows = []
     for group in groups:
         refit = {c.method for c in group} & set(args.refit)

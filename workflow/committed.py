@@ -97,11 +97,10 @@ def splits_of(scores: pd.DataFrame) -> dict[tuple[str, ...], tuple[str, int]]:
     The number is 0 if the cell has a row over all its splits, because that row needs all of them.
     """
     axes = ["dataset", "protocol", "method", "setting"]
-    out = {}
-    for key, group in scores.groupby(axes, sort=False):
-        named = set(group["split"])
-        out[key] = group["cell"].iloc[0], 0 if "" in named else len(named)
-    return out
+    found: dict[tuple[str, ...], tuple[str, set[str]]] = {}
+    for *key, cell, split in scores[[*axes, "cell", "split"]].drop_duplicates().itertuples(index=False):
+        found.setdefault(tuple(key), (cell, set()))[1].add(split)
+    return {key: (cell, 0 if "" in splits else len(splits)) for key, (cell, splits) in found.items()}
 
 
 def as_committed(cell, known: dict[tuple[str, ...], tuple[str, int]]):

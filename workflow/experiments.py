@@ -14,7 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +79,7 @@ class Cell:
         axes = ("experiment", "dataset", "protocol", "method", "setting", "model", "settings", "budget", "splits")
         return {k: dict(v) if isinstance(v := getattr(self, k), tuple) else v for k in axes}
 
-    @property
+    @cached_property
     def id(self) -> str:
         """A readable prefix and a short hash of the settings."""
         text = json.dumps(self.values, sort_keys=True)

@@ -21,7 +21,7 @@ from typing import Any
 
 import datasets
 from datasets.files import write_sealed, write_text
-from workflow import papers, store
+from workflow import on_demand, papers, store
 from workflow.experiments import SCALES, Cell, cells
 from workflow.papers import Extra, Paper
 
@@ -132,6 +132,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _, extra = about(args.key, args.table)
     except ValueError as e:
         parser.error(str(e))
+    on_demand.for_module(extra.make.partition(":")[0])
     write(Request(extra, args.scale, args.results, args.out or args.results / "extra", args.from_tables))
     if args.attempt is not None:
         store.write_attempt(args.results, f"{extra.name}.extra", args.attempt)

@@ -166,6 +166,55 @@ def reached(*modules: str, root: Path = ROOT) -> tuple[str, ...]:
     return tuple(sorted(seen))
 
 
+@cache
+def libraries(*modules: str, root: Path = ROOT) -> frozenset[str]:
+    """Top names of all modules from outside the project that :func:`reached` modules import, also inside functions."""
+    sources = (file_of(m, root).read_bytes() for m in reached(*modules, root=root))
+    found = (imports_in(source) for source in sources)
+    tops = {base.partition(".")[0] for of in found for level, base, _ in of if not level}
+    return frozenset(tops - {*PACKAGES, ""})
+
+
+@cache
+def libraries_of(module: str, name: str, root: Path = ROOT) -> frozenset[str]:
+    """:func:`libraries` of one class of a module: of the imports that its source uses, and of its own.
+
+    A file may hold a method for several kinds of model, of which only one is a network. The whole file then has more
+    imports than the method needs.
+    """
+    tree = ast.parse(file_of(module, root).read_bytes())
+    local, bound = {}, {}
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef | ast.FunctionDef):
+            local[node.name] = node
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            local |= {t.id: node for t in targets if isinstance(t, ast.Name)}
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            bound |= {(a.asname or a.name).partition(".")[0]: (node, a) for a in node.names}
+    used: set[str] = set()
+    imported: list[tuple[ast.stmt, ast.alias]] = []
+    todo = [name]
+    while todo:
+        word = todo.pop()
+        if word in used:
+            continue
+        used.add(word)
+        if word in bound:
+            imported.append(bound[word])
+        for node in ast.walk(local[word]) if word in local else ():
+            if isinstance(node, ast.Name):
+                todo.append(node.id)
+            elif isinstance(node, ast.Import | ast.ImportFrom):
+                imported += [(node, a) for a in node.names]
+    names: set[str] = set()
+    for node, alias in imported:
+        base = getattr(node, "module", None)
+        names |= {alias.name} if base is None else {base, f"{base}.{alias.name}"}
+    ours = {n for n in names if path_of(n, root) is not None}
+    return frozenset({n.partition(".")[0] for n in names} - {*PACKAGES}) | libraries(*sorted(ours), root=root)
+
+
 def files(*modules: str) -> list[str]:
     """Paths of :func:`reached` relative to the root, as inputs of a rule."""
     return list(_files(*modules))

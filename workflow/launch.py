@@ -20,7 +20,7 @@ from pathlib import Path
 from datasets.files import ROOT
 from methods import contract
 from models import kind
-from workflow import cli, environment, faults, papers, store, worker
+from workflow import cli, environment, faults, on_demand, papers, store, worker
 from workflow.experiments import SCALES
 
 #: exit status of a run that has left out a method.
@@ -226,6 +226,8 @@ def main(argv: list[str]) -> int:
         from workflow.plan import describe
 
         print(describe("full", given.cores or cores()), file=sys.stderr, flush=True)
+        if not given.dryrun:
+            on_demand.for_methods([(name, kind) for kind, name in contract.pairs()])
     # Snakemake inherits the descriptor of the lock, so the lock is held as long as one of the two lives.
     lock_path = Path(".snakemake") / "bench.lock"
     lock_path.parent.mkdir(exist_ok=True)

@@ -1,8 +1,10 @@
-"""``./bench`` without arguments: the report of the committed results, then a sample of them recomputed on this machine.
+"""``./bench`` without arguments: the committed verdicts, then a sample of committed cells recomputed on this machine.
 
-    results/here/report/index.html   the report; its front page shows the outcome of the sample (``checked.js``)
+    results/here/report/index.html   one row per recomputed cell; ``checked.js`` holds the rows
     results/here/sample.csv, .json   every recomputed number next to the committed one
     results/here/log.txt             output of the steps
+
+``checked.js`` is also written to ``results/report``, so that ``./bench site`` shows the outcome on its front page.
 
 Finished cells are kept in ``results/here/parts``, so that an interrupted call resumes. A new method or data set, which
 the reference does not have, is run at a small scale and marked as new. The exit status is 1 if a cell differs,
@@ -15,18 +17,21 @@ import contextlib
 import dataclasses
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pandas as pd
 
 from datasets.files import ROOT, write_csv, write_json, write_text
+from evaluation.metrics import main_metrics
 from workflow import environment, papers, recompute
 from workflow.committed import Reference
-from workflow.compare import DIFFERS, EQUAL, NEW, NOT_RUN, WITHIN, Row
+from workflow.compare import COST, DIFFERS, EQUAL, NEW, NOT_RUN, WITHIN, Row
 from workflow.experiments import Cell, cells, experiment_files
 from workflow.recompute import Tables, Unit, run_cell
 
@@ -42,9 +47,12 @@ NEW_SECONDS = 60.0
 NEW_CELLS = 6
 
 
-def report_command(out: Path) -> list[str]:
-    """The command that builds the report of the committed reference in ``out``; its page is ``index.html``."""
-    return [sys.executable, "-m", "reports.site", "--out", str(out)]
+#: prints the committed verdicts by source.
+BOARD = (sys.executable, "-m", "reports.scoreboard")
+#: page, script and style of the sample, below ``results/here/report``.
+PAGE = {"sample.html": "index.html", "site.css": "_static/site.css", "site.js": "_static/site.js"}
+#: verdicts by their place on the page.
+ORDER = (DIFFERS, WITHIN, NEW, EQUAL, NOT_RUN)
 
 
 def clock(seconds: float) -> str:
@@ -52,15 +60,39 @@ def clock(seconds: float) -> str:
 
 
 class Steps:
-    """Prints one line per step: what is done, how much is left. ``log``: file for the output of the steps."""
+    """Prints one line per step, and progress on one line. ``log``: file for the output of the steps."""
 
     def __init__(self, log: Path):
         self.start, self.log = time.monotonic(), log
+        self._tenth, self._open = 0, False
         log.parent.mkdir(parents=True, exist_ok=True)
         log.write_text("", encoding="utf-8")
 
     def say(self, text: str) -> None:
+        self.end()
         print(f"bench: {clock(time.monotonic() - self.start)} {text}", flush=True)
+
+    def progress(self, share: float, text: str, detail: str) -> None:
+        """Replace the line of progress on a terminal. Elsewhere print ``text`` at every tenth of the work.
+
+        ``share``: the part of the work that is done. ``detail`` goes to the log.
+        """
+        with open(self.log, "a", encoding="utf-8") as log:
+            print(detail, file=log)
+        line = f"bench: {clock(time.monotonic() - self.start)} {text}"
+        if sys.stdout.isatty():
+            width = shutil.get_terminal_size().columns - 1
+            print(f"\r{line[:width]:{width}}", end="", flush=True)
+            self._open = True
+        elif int(10 * share) > self._tenth:
+            self._tenth = int(10 * share)
+            print(line, flush=True)
+
+    def end(self) -> None:
+        """End the line of progress."""
+        if self._open:
+            print(flush=True)
+        self._open = False
 
     @contextlib.contextmanager
     def quiet(self):
@@ -84,18 +116,14 @@ def tables_for(results: Path, steps: Steps) -> Tables:
     return Tables(results, MOST_MB, steps.quiet)
 
 
-def build_report(steps: Steps, out: Path) -> bool:
-    """Build the report of the committed reference, with its output in the log. Returns whether it succeeded."""
-    start = time.monotonic()
-    steps.say("building the report from the committed reference")
+def show_committed(steps: Steps) -> None:
+    """Print the committed verdicts by source. An error goes to the log."""
     with open(steps.log, "a", encoding="utf-8") as log:
-        made = subprocess.run(report_command(out), stdout=log, stderr=log, cwd=ROOT)
-    took = clock(time.monotonic() - start)
+        made = subprocess.run(BOARD, stdout=subprocess.PIPE, stderr=log, cwd=ROOT, text=True)
     if made.returncode:
-        steps.say(f"the report could not be built; the last lines of {steps.log} say why")
+        steps.say(f"the committed verdicts cannot be shown; the last lines of {steps.log} say why")
     else:
-        steps.say(f"the report of the committed reference is there ({took}): {out / 'index.html'}")
-    return not made.returncode
+        print(made.stdout, flush=True)
 
 
 def candidates(reference: Reference) -> list[Unit]:
@@ -120,7 +148,8 @@ def choose(
     """The units to recompute, most expensive first, and a row for each method without one, with the reason.
 
     One unit per method and per paper is taken, then one per method in an experiment until the CPU seconds are used up.
-    No fit is shortened. ``units``: cheapest first. ``why_not``: why the data of a unit are missing; empty if they are
+    No fit is shortened. A unit above a third of the CPU seconds is refused, because it would leave too little for the
+    others. ``units``: cheapest first. ``why_not``: why the data of a unit are missing; empty if they are
     there.
     """
     chosen: dict[tuple[str, ...], Unit] = {}
@@ -132,7 +161,7 @@ def choose(
         if unit.cells in chosen:
             return True
         if unit.cells not in refused:
-            if unit.seconds > left:
+            if unit.seconds > min(left, cpu_seconds / 3):
                 refused[unit.cells] = f"needs about {unit.seconds:.0f} CPU s: ./bench doubt {unit.cells[0]}"
             else:
                 refused[unit.cells] = why_not(unit)
@@ -174,8 +203,14 @@ def run_chosen(reference: Reference, chosen: Sequence[Unit], tables: Tables, ste
             reused, ahead = reused + 1, ahead - unit.seconds
             continue
         elapsed = time.monotonic() - start
-        more = f"; about {clock(elapsed * left / (ahead - left))} left" if left > 0.1 else ""
-        steps.say(f"{len(rows)}/{len(chosen)} {unit.label}: {said(rows[unit])} ({found.seconds:.1f} CPU s){more}")
+        more = f", about {clock(elapsed * left / (ahead - left))} left" if left > 0.1 else ""
+        bad = sum(said(r) == DIFFERS for r in rows.values())
+        steps.progress(
+            len(rows) / len(chosen),
+            f"{len(rows)} of {len(chosen)} samples{f', {bad} differ' if bad else ''}{more}: {unit.label}",
+            f"{unit.label}: {said(rows[unit])} ({found.seconds:.1f} CPU s)",
+        )
+    steps.end()
     if reused:
         steps.say(f"{reused} of {len(chosen)} samples are kept from an earlier call")
     return [r for unit in chosen for r in rows[unit]]
@@ -251,21 +286,60 @@ def sentence(rows: Sequence[Row]) -> str:
     return text
 
 
-def write(results: Path, report: Path, rows: Sequence[Row], told: str) -> None:
-    """Write sample.csv, sample.json and the report's checked.js."""
-    listed = [dataclasses.asdict(r) for r in rows]
-    write_csv(results / "here" / "sample.csv", pd.DataFrame(listed, columns=[f.name for f in dataclasses.fields(Row)]))
+def one_per_cell(rows: Sequence[Row]) -> list[tuple[Row, int]]:
+    """A row per cell: that of its worst measure, by ``ORDER``, and how many measures were compared.
+
+    Among equal verdicts a main metric comes first, and a cost last. Rows are sorted by ``ORDER``.
+    """
+    main = main_metrics()
+    by_cell: dict[str, list[Row]] = {}
+    for row in rows:
+        by_cell.setdefault(row.cell, []).append(row)
+
+    def rank(row: Row) -> tuple[int, bool, bool]:
+        return ORDER.index(row.verdict), row.measure not in main, row.measure in ("status", *COST)
+
+    chosen = sorted((min(of, key=rank) for of in by_cell.values()), key=lambda row: ORDER.index(row.verdict))
+    return [(row, len(by_cell[row.cell])) for row in chosen]
+
+
+def write(results: Path, rows: Sequence[Row], told: str) -> Path:
+    """Write sample.csv, sample.json, and the page with its checked.js. Returns the page."""
+    here, listed = results / "here", [dataclasses.asdict(r) for r in rows]
+    write_csv(here / "sample.csv", pd.DataFrame(listed, columns=[f.name for f in dataclasses.fields(Row)]))
     facts = {"sentence": told, "rows": listed, "versions": environment.versions(), "scale": "full"}
-    write_json(results / "here" / "sample.json", facts)
-    write_text(report / "checked.js", f"window.dpbayesChecked = {json.dumps({'sentence': told, 'rows': listed})};\n")
+    write_json(here / "sample.json", facts)
+    said = {"sentence": told, "rows": [dataclasses.asdict(row) | {"of": of} for row, of in one_per_cell(rows)]}
+    for folder in (here / "report", results / "report"):
+        write_text(folder / "checked.js", f"window.dpbayesChecked = {json.dumps(said)};\n")
+    for name, place in PAGE.items():
+        write_text(here / "report" / place, (ROOT / "reports/site/static" / name).read_text(encoding="utf-8"))
+    return here / "report" / "index.html"
+
+
+def closing(rows: Sequence[Row]) -> list[str]:
+    """The lines that end the command: the cells that differ, and why methods were not run, most methods first."""
+    bad = [row for row, _ in one_per_cell(rows) if row.verdict == DIFFERS]
+    out = [f"differs: {r.cell}: {r.measure} is {r.here}, committed {r.committed} ({r.why})" for r in bad[:LISTED]]
+    if bad[LISTED:]:
+        out.append(f"differs: {len(bad) - LISTED} more cells in the table")
+    left = [r for r in rows if r.verdict == NOT_RUN]
+    why = {r.method: TOO_EXPENSIVE if "CPU s" in r.why else r.why.partition(" Tried:")[0] for r in left}
+    for reason, count in Counter(why.values()).most_common(LISTED):
+        out.append(f"not run, {count} method{'s' * (count > 1)}: {reason}")
+    if (rest := len({*why.values()}) - LISTED) > 0:
+        out.append(f"not run: {rest} more reasons in the table")
+    if any(reason != TOO_EXPENSIVE for reason in why.values()):
+        out.append(REMEDY)
+    return out
 
 
 def main(results: Path = Path("results"), jobs: int | None = None) -> int:
     """Run the command. Returns exit status 1 if a recomputed cell differs from the committed one."""
     jobs = jobs or os.cpu_count() or 1
     here = results / "here"
-    steps, report = Steps(here / "log.txt"), here / "report"
-    stood = build_report(steps, report)
+    steps = Steps(here / "log.txt")
+    show_committed(steps)
     steps.say("choosing cells of the committed reference to recompute")
     reference, tables = Reference(), tables_for(results, steps)
 
@@ -275,21 +349,21 @@ def main(results: Path = Path("results"), jobs: int | None = None) -> int:
 
     chosen, missing = choose(candidates(reference), why_not)
     count, seconds = sum(len(u.cells) for u in chosen), sum(u.seconds for u in chosen)
-    steps.say(f"recomputing {count} cells, about {seconds:.0f} CPU s on {jobs} cores (noise in {steps.log})")
+    steps.say(f"recomputing {count} cells, about {seconds:.0f} CPU s and compilation, on {jobs} cores")
     rows = run_chosen(reference, chosen, tables, steps, jobs) + missing
     rows += run_new(new_cells(reference), tables, steps)
     summary = sentence(rows)
-    write(results, report, rows, summary)
-    absent = sorted({r.why.partition(" Tried:")[0] for r in rows if r.verdict == NOT_RUN and "CPU s" not in r.why})
-    for row in rows:
-        if row.verdict == DIFFERS:
-            print(f"bench: {row.cell}: {row.measure} is {row.here}, committed {row.committed} ({row.why})")
-    if absent:
-        print(f"bench: not here: {absent[0]}{f' (and {len(absent) - 1} more)' if absent[1:] else ''}; {REMEDY}")
-    print(f"bench: every number: {here / 'sample.csv'}")
+    page = write(results, rows, summary)
+    print()
+    for line in closing(rows):
+        print(f"bench: {line}")
+    print(f"bench: every number: {here / 'sample.csv'}; all committed results as pages: ./bench site")
     print(f"bench: {summary}")
-    print(f"bench: the report: {report / 'index.html'}" if stood else f"bench: no report; see {steps.log}", flush=True)
+    print(f"bench: one row per cell: {page}", flush=True)
     return 1 if any(r.verdict == DIFFERS for r in rows) else 0
 
 
+#: the largest number of cells, and of reasons, that the command prints at its end.
+LISTED = 6
+TOO_EXPENSIVE = "too expensive for the sample; `./bench doubt CELL` recomputes one"
 REMEDY = "with a network, or with DPBAYES_MIRROR naming a folder that has the files, the same command goes on"

@@ -19,7 +19,7 @@ import click
 import pandas as pd
 
 from datasets.files import ROOT
-from workflow import faults, papers, recompute
+from workflow import faults, on_demand, papers, recompute
 from workflow.committed import Reference
 from workflow.compare import DIFFERS, NOT_RUN, Row
 from workflow.experiments import load
@@ -109,6 +109,7 @@ def rerun(reference: Reference, name: str, tables: Tables, results: Path) -> lis
         if isinstance(data, str):
             return [Row(name, "", cell.method, cell.dataset, "", "", "", NOT_RUN, data)]
         exact = recompute.exact_rows(reference, unit)
+        on_demand.for_cells(group)
     else:
         paper = next(key for key in papers.programs() if name in recompute.own_cells(key))
         unit = recompute.own_unit(paper, [name])

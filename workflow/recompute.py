@@ -37,7 +37,7 @@ from dpbayes_bench.tables import own_cell
 from evaluation.arms import ABLATION
 from methods import contract
 from models.kind import CONJUGATE
-from workflow import environment, papers
+from workflow import environment, on_demand, papers
 from workflow.cell import finish, head_of, requests_of, run
 from workflow.committed import SHORT_RUNS, Reference, ShortKey
 from workflow.compare import (
@@ -218,6 +218,7 @@ def recompute_unit(
     """
     start = time.process_time()
     if unit.program:
+        on_demand.for_module(unit.program)
         mirror = os.environ.get("DPBAYES_MIRROR") or None
         finished = recompute_own(unit.experiment, unit.cells, mirror, raw)
         return Found([], finished, time.process_time() - start)
@@ -277,6 +278,7 @@ def run_cell(cell: Cell, data_path: str | Path, results: Path, limit_s: float) -
 
     The cell need not be committed. ``limit_s``: seconds per fit; a longer fit gives a row with status ``timeout``.
     """
+    on_demand.for_cells([cell])
     limited = dataclasses.replace(cell, timeout_s=limit_s, request_timeout_s=limit_s)
     run([limited], str(data_path), results)
     data, fits = datasets.load(str(data_path)), results / "fits"
@@ -344,6 +346,8 @@ def recompute_units(
             if path is not None and path.is_file():
                 yield unit, Found.read(path), True
                 continue
+            if not unit.program:
+                on_demand.for_cells([reference.cells[i] for i in unit.cells])
             exact = [] if unit.program else exact_rows(reference, unit)
             job = pool.submit(recompute_unit, unit, str(table or ""), str(raw), str(reference.folder), exact)
             waiting[job] = unit, path

@@ -25,7 +25,7 @@ import datasets
 from datasets.files import ROOT
 from evaluation.metrics import main_metrics
 from methods import contract
-from workflow import committed, papers, recompute
+from workflow import committed, on_demand, papers, recompute
 from workflow.experiments import Cell, cells, experiment_files
 from workflow.quickcheck import Steps, tables_for
 from workflow.recheck import number, show
@@ -173,6 +173,7 @@ def command(name: str, results: Path) -> int:
         return 2
     start = time.monotonic()
     private = contract.get(name).privacy is not None
+    on_demand.for_methods([(n, kind) for kind, n in contract.pairs() if n == name])
     print(f"bench: the tests of {name}: {', '.join(k for k in CHECKS if private or k != 'privacy')}", flush=True)
     try:
         wrong = run_checks(name, private)

@@ -15,6 +15,16 @@ from typing import Any
 from numba import njit
 
 
+@njit(cache=True, error_model="numpy", nogil=True)
+def assign(out, values):
+    """Write ``values`` (n,) to ``out`` (n,), which has the same length.
+
+    ``out[:] = values`` also compiles the message of its error, which takes longer than most kernels.
+    """
+    for i in range(len(out)):
+        out[i] = values[i]
+
+
 def stamp(*modules: ModuleType) -> str:
     """Digest of the sources of ``modules``."""
     return hashlib.sha256("".join(inspect.getsource(m) for m in modules).encode()).hexdigest()

@@ -8,8 +8,11 @@ import numpy as np
 from scipy.optimize import brentq
 
 
-def compile_kernels(dtype) -> None:
-    """Compile (or load from the cache) every kernel for ``dtype``, on synthetic rows."""
+def compile_kernels(dtype, gradient: str) -> None:
+    """Compile (or load from the cache) the kernels of one method of ``Gradients`` for ``dtype``, on synthetic rows.
+
+    ``gradient``: pair, marginal or clipped_sum.
+    """
     from methods.vi._mean_field import Gradients, Layout
 
     layout = Layout(1, 2)
@@ -17,10 +20,8 @@ def compile_kernels(dtype) -> None:
     rng = np.random.default_rng(0)
     theta = layout.standard_normal(rng)
     x1, y = np.ones((1, 2), dtype), np.zeros(1, dtype)
-    e0, e1 = engine.draw0(rng), engine.draw1(rng)
-    engine.pair(theta, x1, y, 1.0, e0, e1)
-    engine.marginal(theta, x1, y, 1.0, e0)
-    engine.clipped_sum(theta, x1, y, 1.0, e0, 1.0)
+    further = {"pair": (engine.draw1(rng),), "marginal": (), "clipped_sum": (1.0,)}[gradient]
+    getattr(engine, gradient)(theta, x1, y, 1.0, engine.draw0(rng), *further)
 
 
 def require_rows(method: str, name: str, n: int) -> None:

@@ -76,7 +76,7 @@ class VinarozDPVI(Method):
     def prepare(self, task: Task, settings: Settings) -> None:
         from methods.vi._mean_field_training import compile_kernels
 
-        compile_kernels(np.float64)
+        compile_kernels(np.float64, "clipped_sum")
 
     def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
         from methods.vi import _mean_field as mf

@@ -68,7 +68,7 @@ class VI(Method):
     def prepare(self, task: Task, settings: Settings) -> None:
         from methods.vi._mean_field_training import compile_kernels
 
-        compile_kernels(np.float32)
+        compile_kernels(np.float32, "marginal")
 
     def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
         from methods.vi import _mean_field as mf

@@ -25,6 +25,8 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
+from methods._shared.compiled import assign
+
 NAMES = ("mu", "phi", "tau", "beta0", "beta1")
 PRIORS = {"conjugate": 0, "heavy": 1, "independent": 2}
 LOG_2PI = math.log(2 * math.pi)
@@ -236,11 +238,11 @@ def together(theta, x, y, s, b, unit, prior, root, rng):  # pragma: no cover (co
         there = far(s - rebuilt(z, e, new, unit))
         ok = math.log(rng.random()) < gain + (here - there) / b
         if ok:
-            theta[:] = new
+            assign(theta, new)
             here, density, moved = there, log_prior(new, prior), True
     if moved:
-        x[:] = theta[0] + z / math.sqrt(theta[1])
-        y[:] = theta[3] + theta[4] * x + e / math.sqrt(theta[2])
+        assign(x, theta[0] + z / math.sqrt(theta[1]))
+        assign(y, theta[3] + theta[4] * x + e / math.sqrt(theta[2]))
 
 
 @njit(cache=True, error_model="numpy")
@@ -253,7 +255,7 @@ def interwoven(theta, x, y, s, b, unit, prior, root, sweeps, thin, rng):  # prag
         given_rows(theta, x, y, prior, rng)
         together(theta, x, y, s, b, unit, prior, root, rng)
         if (i + 1) % thin == 0:
-            out[(i + 1) // thin - 1] = theta
+            assign(out[(i + 1) // thin - 1], theta)
     return out, taken
 
 
@@ -303,7 +305,7 @@ def plain(s, n, b, prior, sweeps, walks, rng):  # pragma: no cover (compiled)
             walk_given_rows(theta, x, y, prior, walks, rng)
         else:
             given_rows(theta, x, y, prior, rng)
-        out[i] = theta
+        assign(out[i], theta)
     return out
 
 

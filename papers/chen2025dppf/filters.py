@@ -35,6 +35,7 @@ import math
 import numpy as np
 from numba import njit
 
+from methods._shared.compiled import assign
 from papers.chen2025dppf.chains import BOUND, clip, from_prior, log_prior
 
 STEPS, PARTICLES = 10, 100
@@ -170,7 +171,7 @@ def filter_regression(s, n, epsilon, prior, count, jacobian, share, screened, rn
         theta = from_prior(prior, rng)
         if prior == 0 and not jacobian:  # the code draws Phi from an equal mixture of chi-squares, 1 and 2 degrees
             theta[1] = rng.standard_normal() ** 2 if rng.random() < 0.5 else 2.0 * rng.standard_exponential()
-        old[i] = to_phi(theta)
+        assign(old[i], to_phi(theta))
     attempts, c = 0, np.zeros(5)
     new, v = np.empty((count, 5)), np.empty(count)
     for t in range(1, STEPS + 1):
@@ -190,10 +191,10 @@ def filter_regression(s, n, epsilon, prior, count, jacobian, share, screened, rn
                 theta[1], theta[2] = math.exp(phi[1]), math.exp(phi[2])
                 if (not screened or screen(theta, n, s, b, c, rng)) and kept(theta, n, s, b, c, rng):
                     break
-            new[i] = phi
+            assign(new[i], phi)
             v[i] = weight(phi, old, w, variance, prior, jacobian, share)
-        old[:] = new
-        w[:] = v / v.sum()
+        old, new = new, old
+        assign(w, v / v.sum())
     for i in range(count):
         old[i, 1], old[i, 2] = math.exp(old[i, 1]), math.exp(old[i, 2])
     return old, w, attempts
@@ -238,15 +239,15 @@ def filter_location_scale(s, n, epsilon, steps, count, rng):  # pragma: no cover
                     theta2 = old[j, 1] + sd * rng.standard_normal()
                 if _kept_ls(mu, theta2, n, s, b, rng):
                     break
-            new[i] = mu, theta2
+            new[i, 0], new[i, 1] = mu, theta2
             kernel = 0.0
             for j in range(count):
                 z2 = ((mu - old[j, 0]) / sd) ** 2 + ((theta2 - old[j, 1]) / sd) ** 2
                 kernel += w[j] * math.exp(-0.5 * z2) / (0.5 * math.erfc(-old[j, 1] / sd / math.sqrt(2.0)))
             prior = math.exp(-0.5 * (mu / 4.0) ** 2 - 0.5 / theta2) / theta2**2
             v[i] = prior / kernel
-        old[:] = new
-        w[:] = v / v.sum()
+        old, new = new, old
+        assign(w, v / v.sum())
     return old, w, attempts
 
 

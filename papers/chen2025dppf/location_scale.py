@@ -60,7 +60,7 @@ def proposals(s, n, b, variance, centre, root, count, rng):  # pragma: no cover 
             u = clip(mu + sd * rng.standard_normal(), BOUND)
             s0 += u
             s1 += u * u
-        out[i] = mu, log_theta2
+        out[i, 0], out[i, 1] = mu, log_theta2
         far = (abs(s0 - s[0]) + abs(s1 - s[1])) / b
         weights[i] = log_prior(mu, log_theta2) - far - math.log(SHARE * prior + (1.0 - SHARE) * t)
     return out, weights

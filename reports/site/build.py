@@ -51,7 +51,7 @@ def write(out: Path, content: Content) -> None:
             path = source / f"{document.path}.md"
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(document.text(), encoding="utf-8")
-        shutil.copytree(HERE / "static", source / "_static", ignore=shutil.ignore_patterns("checked.js"))
+        shutil.copytree(HERE / "static", source / "_static", ignore=shutil.ignore_patterns("checked.js", "sample.html"))
         (source / "_static" / "datatables.js").write_text(classic(_itables("dt_bundle.js")), encoding="utf-8")
         (source / "_static" / "cells-index.js").write_text(index_of(numbers), encoding="utf-8")
         _sphinx(source, site, Path(made) / "doctrees", content.title)

@@ -9,6 +9,7 @@ import sys
 import pytest
 
 import datasets
+from reports import scoreboard
 from workflow import quickcheck, recompute
 from workflow.committed import Reference
 from workflow.compare import DIFFERS, EQUAL, NEW, NOT_RUN, WITHIN, Number, Row
@@ -39,9 +40,7 @@ def scene(tmp_path, monkeypatch):
             yield one, Found([], [number], 0.5), False
 
     monkeypatch.setattr(quickcheck, "Reference", lambda: None)
-    monkeypatch.setattr(
-        quickcheck, "report_command", lambda out: [sys.executable, "-c", f"import os; os.makedirs({str(out)!r})"]
-    )
+    monkeypatch.setattr(quickcheck, "BOARD", [sys.executable, "-c", "print('all 6225 numbers')"])
     monkeypatch.setattr(quickcheck, "new_cells", lambda reference: [])
     monkeypatch.setattr(Tables, "get", lambda self, name: self.results / f"{name}.npz")
     monkeypatch.setattr(quickcheck, "candidates", lambda reference: [unit("a"), unit("b"), unit("dear", 1e6)])
@@ -64,14 +63,22 @@ def test_agreement_is_written_and_said(scene, tmp_path, capsys):
     text = (tmp_path / "here/report/checked.js").read_text()
     told = json.loads(re.fullmatch(r"window\.dpbayesChecked = (.*);\n", text)[1])
     assert told["sentence"] == sentence
-    assert {(r["cell"], r["verdict"]) for r in told["rows"]} == {("a", EQUAL), ("b", EQUAL), ("dear", NOT_RUN)}
-    assert json.loads((tmp_path / "here/sample.json").read_text())["rows"] == told["rows"]
+    assert [(r["cell"], r["verdict"]) for r in told["rows"]] == [("a", EQUAL), ("b", EQUAL), ("dear", NOT_RUN)]
+    assert (tmp_path / "report/checked.js").read_text() == text  # for the front page of ./bench site
+    listed = json.loads((tmp_path / "here/sample.json").read_text())["rows"]
+    assert listed == [{k: v for k, v in r.items() if k != "of"} for r in told["rows"]]
+    page = (tmp_path / "here/report/index.html").read_text()
+    for name in re.findall(r'(?:src|href)="([^"]+)"', page):
+        assert (tmp_path / "here/report" / name).is_file(), name
     head, *lines = (tmp_path / "here/sample.csv").read_text().splitlines()
     assert head == "cell,paper,method,dataset,measure,committed,here,verdict,why"
     assert len(lines) == 3
     out = capsys.readouterr().out.splitlines()
-    assert out[-2:] == [f"bench: {sentence}", f"bench: the report: {tmp_path / 'here/report/index.html'}"]
-    assert any("1/2" in line and "0.5 CPU s" in line for line in out)
+    assert out[0] == "all 6225 numbers"  # before anything is computed
+    assert out[-2:] == [f"bench: {sentence}", f"bench: one row per cell: {tmp_path / 'here/report/index.html'}"]
+    assert f"bench: not run, 1 method: {quickcheck.TOO_EXPENSIVE}" in out
+    assert sum("of 2 samples" in line for line in out) == 2
+    assert "e, wine: a: equal (0.5 CPU s)" in (tmp_path / "here/log.txt").read_text()
 
 
 def test_a_cell_that_differs_is_named_and_is_the_exit_status(scene, capsys):
@@ -79,7 +86,7 @@ def test_a_cell_that_differs_is_named_and_is_the_exit_status(scene, capsys):
     verdicts["b"] = DIFFERS
     assert run() == 1
     out = capsys.readouterr().out
-    assert "bench: b: rmse is 2, committed 1" in out
+    assert "bench: differs: b: rmse is 2, committed 1" in out
     assert "1 of 2 sampled cells recomputed on this machine agree; b differs" in out
 
 
@@ -101,26 +108,54 @@ def test_without_data_it_says_what_is_missing_and_how_to_go_on(scene, monkeypatc
     assert run() == 0
     assert done == []
     out = capsys.readouterr().out
-    assert "bench: not here: no data: wine could not be had; with a network, or with DPBAYES_MIRROR" in out
+    assert "bench: not run, 2 methods: no data: wine could not be had\n" in out
+    assert f"bench: not run, 1 method: {quickcheck.TOO_EXPENSIVE}\nbench: with a network, or with DPBAYES_MIRROR" in out
     assert "no cell was recomputed on this machine" in out
 
 
-def test_a_report_that_fails_is_said_and_the_sample_goes_on(scene, monkeypatch, capsys):
+def test_without_the_committed_verdicts_the_sample_goes_on(scene, monkeypatch, capsys, tmp_path):
     run, done, _ = scene
-    monkeypatch.setattr(
-        quickcheck, "report_command", lambda out: [sys.executable, "-c", "raise SystemExit('no sphinx')"]
-    )
+    monkeypatch.setattr(quickcheck, "BOARD", [sys.executable, "-c", "raise SystemExit('no verdicts')"])
     assert run() == 0
     assert len(done) == 2
-    assert "bench: no report" in capsys.readouterr().out.splitlines()[-1]
+    assert "the committed verdicts cannot be shown" in capsys.readouterr().out
+    assert "no verdicts" in (tmp_path / "here/log.txt").read_text()
 
 
-def test_the_report_is_of_the_committed_reference(tmp_path):
-    *_, module, flag, out = quickcheck.report_command(tmp_path)
-    assert (module, flag, out) == ("reports.site", "--out", str(tmp_path))
-    made = subprocess.run([sys.executable, "-m", module, "--help"], capture_output=True, text=True, cwd=quickcheck.ROOT)
-    assert made.returncode == 0, made.stderr
-    assert "--out" in made.stdout
+def test_the_committed_verdicts_are_those_of_the_scoreboard():
+    made = subprocess.run(quickcheck.BOARD, capture_output=True, text=True, cwd=quickcheck.ROOT, check=True)
+    numbers = scoreboard.counts(scoreboard.first(scoreboard.read()))["numbers"]
+    *_, last = made.stdout.splitlines()
+    assert last.split()[:2] == ["all", str(numbers.sum())]
+    assert len(made.stdout.splitlines()) == len(numbers) + 4
+
+
+def test_the_page_has_the_worst_measure_of_each_cell_and_the_worst_cells_first():
+    of = [
+        line("a", EQUAL, "epsilon"), line("a", EQUAL, "coverage_50"), line("a", EQUAL, "rmse"),
+        line("b", EQUAL, "rmse"), line("b", DIFFERS, "epsilon"),
+        line("c", NOT_RUN, ""), line("d", WITHIN, "rmse"), line("d", EQUAL, "nll"),
+    ]  # fmt: skip
+    found = [(r.cell, r.verdict, r.measure, count) for r, count in quickcheck.one_per_cell(of)]
+    assert found == [
+        ("b", DIFFERS, "epsilon", 2), ("d", WITHIN, "rmse", 2), ("a", EQUAL, "rmse", 3), ("c", NOT_RUN, "", 1),
+    ]  # fmt: skip
+
+
+def test_progress_is_one_line_on_a_terminal_and_every_tenth_elsewhere(tmp_path, monkeypatch, capsys):
+    steps = quickcheck.Steps(tmp_path / "log.txt")
+    for k in range(1, 101):
+        steps.progress(k / 100, f"{k} of 100", f"sample {k}")
+    steps.end()
+    assert len(capsys.readouterr().out.splitlines()) == 10
+    assert (tmp_path / "log.txt").read_text().splitlines() == [f"sample {k}" for k in range(1, 101)]
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    for k in range(1, 101):
+        steps.progress(k / 100, f"{k} of 100", f"sample {k}")
+    steps.say("done")
+    out = capsys.readouterr().out
+    assert out.count("\n") == 2
+    assert out.count("\r") == 100
 
 
 def test_a_data_set_that_cannot_be_had_gives_a_reason_and_leaves_no_file(tmp_path, monkeypatch):
@@ -190,6 +225,21 @@ def test_what_is_too_expensive_is_not_run_and_says_what_it_needs():
     assert missing == {"b": "needs about 500 CPU s: ./bench doubt b1"}
 
 
+def test_one_expensive_cell_does_not_take_the_place_of_many():
+    """It would fit by its seconds, and leave too few for the papers and experiments after it."""
+    cheap = [unit(f"a{k}", 10, ("a",), experiment=f"e{k}") for k in range(8)]
+    found, missing = chosen([*cheap, unit("b1", 60, ("b",))])
+    assert found == {u.cells[0] for u in cheap}
+    assert missing == {"b": "needs about 60 CPU s: ./bench doubt b1"}
+
+
+def test_the_end_of_the_command_is_one_screen():
+    of = [line(f"c{k}", DIFFERS, m) for k in range(20) for m in ("rmse", "nll")]
+    of += [Row(f"d{k}", "p", f"m{k}", "wine", "", "", "", NOT_RUN, f"no data: {k}") for k in range(20)]
+    assert len(quickcheck.closing(of)) == 2 * (quickcheck.LISTED + 1) + 1
+    assert "differs: 14 more cells in the table" in quickcheck.closing(of)
+
+
 def test_if_data_are_missing_the_next_cell_is_taken():
     units = [unit("a1", 1, ("a",)), unit("a2", 2, ("a",)), unit("b1", 3, ("b",))]
     found, missing = chosen(units, lambda u: "no data: x" if u.cells[0] in ("a1", "b1") else "")
@@ -203,6 +253,10 @@ def test_the_sample_has_a_cell_of_every_method_or_says_why_not():
     methods = {m for u in units for m in u.methods}
     assert {m for u in found for m in u.methods} | {r.method for r in missing} == methods
     assert sum(u.seconds for u in found) <= quickcheck.CPU_SECONDS
+
+
+def line(cell, verdict, measure):
+    return Row(cell, "p", "m", "wine", measure, "1", "1", verdict, "")
 
 
 def row(cell, verdict, method="m"):

@@ -94,6 +94,7 @@ rule privacy_audit:
     params:
         fits=OWN_FITS,
     shell:
+        "logged {log:q} {PYTHON:q} -m workflow.on_demand 'the audit' && "
         "{ENVIRONMENT} logged {log:q} {PYTHON:q} -m audit.tables --checks {output.checks:q} --mutants {output.mutants:q} "
         "--fits {params.fits:q} --kept {RESULTS:q}/audit"
 
@@ -111,4 +112,5 @@ rule lower_bounds:
     log:
         f"{RESULTS}/logs/lower_bounds.log",
     shell:
+        "logged {log:q} {PYTHON:q} -m workflow.on_demand 'the audit' && "
         "{ENVIRONMENT} logged {log:q} {PYTHON:q} -m audit.bounds --out {output:q} --kept {RESULTS:q}/audit"

@@ -23,7 +23,7 @@ import numpy as np
 from numba import njit
 
 from methods._shared import lanes
-from methods._shared.compiled import kernel
+from methods._shared.compiled import assign, kernel
 from methods._shared.lanes import WIDTH, load, sigmoid, splat, store
 from methods._shared.lanes import total as sum_of
 
@@ -164,7 +164,7 @@ def _softmax(theta):
     d = len(theta)
     out = np.empty(d + 1)
     top = max(theta.max(), 0.0)
-    out[:d] = np.exp(theta - top)
+    assign(out[:d], np.exp(theta - top))
     out[d] = math.exp(-top)
     return out / out.sum()
 
@@ -251,7 +251,7 @@ def _values(rows, theta, e, slope, common, scale, clip, counts, out):
     draws, d = theta.shape
     g = np.empty(2 * d)
     for v in range(len(counts)):
-        g[:] = common
+        assign(g, common)
         for k in range(draws):
             p = _softmax(theta[k])
             for j in range(d):
@@ -475,4 +475,4 @@ def advance_aligned(
     for t in range(len(noise)):
         value = clipped_sum(rows, prior, n_public, phi, normals[t], scale, clip, sampling_rate, key, step + t)
         update_aligned(phi, value[:d] + noise[t], normals[t, 0], sampling_rate, step + t, rates, moments, adam)
-        trace[t] = phi
+        assign(trace[t], phi)

@@ -12,6 +12,9 @@
     return made;
   };
 
+  // Six digits of a number; other texts as they are.
+  const short = (text) => (text === "" || isNaN(text) ? text : String(Number(Number(text).toPrecision(6))));
+
   const load = (name, then) => {
     const script = document.createElement("script");
     script.src = here + name;
@@ -32,21 +35,30 @@
       add(line, "a", "Which.", { href: here + "checked.html" });
       return;
     }
-    const heads = ["cell", "paper", "method", "dataset", "measure", "committed", "here", "verdict", "why"];
-    const table = add(rows, "table", null, { class: "data" });
+    const heads = ["verdict", "measure", "committed", "here", "method", "dataset", "why"];
+    const table = add(rows, "table", null, { class: "data sample" });
     const head = add(add(table, "thead"), "tr");
-    for (const name of heads) add(head, "th", name === "dataset" ? "data set" : name, { scope: "col" });
+    for (const name of heads) add(head, "th", name === "dataset" ? "data set" : name, { scope: "col", class: "of-" + name });
     const body = add(table, "tbody");
     for (const row of found.rows || []) {
       const line = add(body, "tr");
+      const agree = row.verdict === "equal" || row.verdict === "within";
       for (const name of heads) {
         const value = row[name] ?? "";
-        const cell = add(line, name === "cell" ? "th" : "td", null, name === "cell" ? { scope: "row" } : {});
+        const cell = add(line, name === "method" ? "th" : "td", null, name === "method" ? { scope: "row", class: "of-method" } : { class: "of-" + name });
         if (name === "verdict") {
           const word = add(cell, "span", null, { class: "verdict c-" + String(value).replace(" ", "_") });
           add(word, "b", SIGNS[value] || "·", { "aria-hidden": "true" });
           word.append(" " + value);
+        } else if (name === "committed" || name === "here") {
+          cell.textContent = agree ? short(value) : value;
+          cell.title = value;
+        } else if (name === "measure") {
+          cell.textContent = value.replaceAll("_", " ");
+          if (row.of > 1) add(cell, "span", `of ${row.of}`, { class: "aside-inline" });
         } else cell.textContent = value;
+        if (name === "method") cell.title = row.cell;
+        if (name === "dataset" && row.paper) add(cell, "span", row.paper, { class: "aside-inline" });
       }
     }
   };
