@@ -20,8 +20,8 @@ HOME = Path(__file__).parent / "reference"
 
 
 def main() -> None:
-    from random_allocation.comparisons.structs import Direction, PrivacyParams, SchemeConfig
-    from random_allocation.random_allocation_scheme.RDP_DCO import allocation_epsilon_RDP_DCO
+    from random_allocation.comparisons.structs import Direction, PrivacyParams, SchemeConfig  # pyright: ignore[reportMissingImports]
+    from random_allocation.random_allocation_scheme.RDP_DCO import allocation_epsilon_RDP_DCO  # pyright: ignore[reportMissingImports]
 
     ledger = pd.read_csv(HOME / "ledgers" / "dpsep_uci.csv.gz")
     ledger = ledger[(ledger["method"] == "dp_sep") & (ledger["sampling"] == "shuffled_epochs")]
