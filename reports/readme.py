@@ -132,7 +132,9 @@ def claim(method: str, ledger: pd.DataFrame) -> str:
     adapters = [contract.get(name, kind) for kind, name in contract.pairs() if name == method]
     told = status.privacy_status(adapters, ledger[ledger["method"] == method], None, privacy_claims.of(method))
     (word,) = (word for start, word in CLAIMS.items() if told.startswith(start))
-    return word
+    every = privacy_claims.of(method)["word"]
+    same = int((every == {"claim refuted": privacy_claims.REFUTED}.get(word, word)).sum())
+    return f"{word} ({same} of {len(every)} claims)" if 0 < same < len(every) else word
 
 
 def _method_title(name: str) -> str:
