@@ -86,8 +86,9 @@ def other_seed(estimates: pd.DataFrame) -> bool:
 def both_right(exact: pd.DataFrame) -> bool:
     """From epsilon 0.5 on, no published mean of mu or theta2 differs significantly from the exact mean.
 
-    The test is at 5 % over all of them, and no mean is off by three standard errors. The exact mean uses the method's own meaning of theta2. By the meaning of the
-    other method, the filter's means of theta2 are off by more than 3 standard errors in every setting.
+    The test is at 5 % over all of them, and no mean is off by three standard errors. The exact mean uses the method's
+    own meaning of theta2. By the meaning of the other method, the filter's means of theta2 are off by more than 3
+    standard errors in every setting.
     """
     own = exact[exact["epsilon"] >= 0.5].set_index(["epsilon", "n", "method"]).sort_index()
 
