@@ -9,6 +9,7 @@ import pandas as pd
 
 from methods.contract import Method
 from reports import privacy_claims
+from reports.frames import bound
 from reports.ledger import ANSWER, TOTAL
 from reports.site.words import kind_title, relation
 
@@ -75,17 +76,19 @@ def _of_claims(claims: pd.DataFrame) -> str:
         claimed = ", ".join(f"{c:g}" for c in sorted({float(f"{float(c):.3g}") for c in rows["claimed"]}))
         said = f"{start} for a claimed {claimed}" if word == privacy_claims.NO_EPSILON else f"{start}: "
         if word == privacy_claims.REFUTED:
-            said += f"at least {_range(_floats(rows['lower']))} for a claimed {claimed}"
+            said += f"at least {_bounds(rows['lower'], up=False)} for a claimed {claimed}"
         elif word == privacy_claims.NOT_SHOWN:
-            seen = _floats(rows["all_steps"])
-            at_least = f"between {_range(seen)} (if all steps are seen) and " if seen else "at most "
-            said += f"{at_least}{_range(_floats(rows['upper']))} for a claimed {claimed}"
+            seen = _bounds(rows["all_steps"], up=False)
+            said += f"at least {seen} if all steps are seen, " if seen else ""
+            said += f"at most {_bounds(rows['upper'], up=True)}, for a claimed {claimed}"
         parts.append(said)
     return "; ".join([*parts[:1], *(part[0].lower() + part[1:] for part in parts[1:])])
 
 
-def _floats(column: pd.Series) -> list[float]:
-    return [float(value) for value in column if value]
+def _bounds(column: pd.Series, up: bool) -> str:
+    """The smallest and the largest bound of a column of texts, as text; "" if there is none."""
+    found = sorted(float(value) for value in column if value)
+    return " to ".join(dict.fromkeys("infinite" if math.isinf(v) else bound(v, up) for v in found[:1] + found[-1:]))
 
 
 def _of_runs(ledger: pd.DataFrame) -> str:
