@@ -95,13 +95,13 @@ def claims(*rows):
         (claims(("holds", "1", "0.9", "0", "")), "Private: add/remove, not audited"),
         (
             claims(("not shown", "1", "43.7", "0", "0.251"), ("not shown", "5", "77.6", "0", "1.3")),
-            "Claimed epsilon not shown: at least 0.251 to 1.3 if all steps are seen, at most 43.7 to 77.6, for a claimed "
-            "1, 5",
+            "Claimed epsilon not shown: at least 0.251 to 1.3 if all steps are seen, at most 43.7 to 77.6, for a "
+            "claimed 1, 5",
         ),
         (
             claims(("refuted", "1", "1.6", "1.587", ""), ("not shown", "2", "inf", "0", "")),
-            "Claimed epsilon refuted: at least 1.58 for a claimed 1; claimed epsilon not shown: at most infinite, for a "
-            "claimed 2",
+            "Claimed epsilon refuted: at least 1.58 for a claimed 1; claimed epsilon not shown: at most infinite, for "
+            "a claimed 2",
         ),
         (claims(("no finite epsilon", "1", "inf", "0", "")), "No finite epsilon for a claimed 1"),
     ],
