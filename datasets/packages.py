@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import importlib.util
+import importlib.metadata
 import math
 import re
 import shutil
@@ -68,7 +68,8 @@ def download(address: str, sha256: str, folder: Path, retries: int, timeout: flo
 
 
 def _pip(retries: int, timeout: float) -> list[str]:
-    if importlib.util.find_spec("pip") is None:
+    # not find_spec, which setuptools answers with a warning
+    if not any(importlib.metadata.distributions(name="pip")):
         raise Unavailable(f"no pip here; install it by {Path(sys.executable).name} -m ensurepip")
     command = [sys.executable, "-m", "pip", "download", "-q", "--no-input", "--disable-pip-version-check"]
     command += ["--no-deps", "--only-binary", ":all:", "--require-hashes", "-r", "wanted.txt", "-d", "."]

@@ -11,6 +11,7 @@ whose sensitivity is the distance between the two contributions of a row.
 
 from __future__ import annotations
 
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 
@@ -20,8 +21,8 @@ HOME = Path(__file__).parent / "reference"
 
 
 def main() -> None:
-    from random_allocation.comparisons.structs import Direction, PrivacyParams, SchemeConfig  # pyright: ignore[reportMissingImports]
-    from random_allocation.random_allocation_scheme.RDP_DCO import allocation_epsilon_RDP_DCO  # pyright: ignore[reportMissingImports]
+    structs = import_module("random_allocation.comparisons.structs")
+    bound = import_module("random_allocation.random_allocation_scheme.RDP_DCO").allocation_epsilon_RDP_DCO
 
     ledger = pd.read_csv(HOME / "ledgers" / "dpsep_uci.csv.gz")
     ledger = ledger[(ledger["method"] == "dp_sep") & (ledger["sampling"] == "shuffled_epochs")]
@@ -31,11 +32,11 @@ def main() -> None:
     keys = ["dataset", "epsilon_claimed", "delta", "noise_multiplier", "sampling_rate", "steps"]
     rows = []
     for row in ledger[keys].drop_duplicates().to_dict("records"):
-        given = PrivacyParams(
+        given = structs.PrivacyParams(
             sigma=row["noise_multiplier"], num_steps=round(1 / row["sampling_rate"]), num_selected=1,
             num_epochs=int(row["steps"]), delta=row["delta"],
         )  # fmt: skip
-        epsilon = float(allocation_epsilon_RDP_DCO(given, SchemeConfig(), Direction.BOTH))
+        epsilon = float(bound(given, structs.SchemeConfig(), structs.Direction.BOTH))
         rows.append({k: row[k] for k in keys} | {"epsilon": f"{epsilon:.6g}", "version": version("random-allocation")})
     pd.DataFrame(rows).to_csv(HOME / "independent_slots.csv", index=False, lineterminator="\n")
 

