@@ -8,9 +8,13 @@ import numpy as np
 import pandas as pd
 
 from papers.chen2025dppf.releases import sums
+from privacy.ledger import Relation
 from reports.privacy_claims import PrivacyClaim
 
 UNSCALED = "chen_lr_unscaled"
+#: the release of real data: the median of 100 noisy releases, each at the claimed epsilon.
+REAL = "coefficients and moments, the median of 100 noisy releases, of ages that are scaled by their private extremes"
+REAL_EPSILON = 0.5
 #: a row (x, y) and its replacement. Without scaling, their sums have the largest L1 distance, 256 / 3.
 PAIR = (5.0, 5.0), (-1 / 3, -1 / 3)
 
@@ -22,10 +26,11 @@ def distance_unscaled() -> float:
 
 
 def claims() -> list[PrivacyClaim]:
-    """One claim per data set and epsilon, from ``ledger.csv``.
+    """One claim per data set and epsilon, from ``ledger.csv``, and that of the release of real data.
 
     Laplace noise has the epsilon L1 distance / scale, so a pair of rows gives a lower bound that is exact. There is one
-    for the rows that the source's code does not scale. Not listed: the release of real data, which is repeated.
+    for the rows that the source's code does not scale. The release of real data has no upper bound, because nothing
+    bounds what a row does to the extremes by which all rows are scaled. No pair was tried on it.
     """
     table = pd.read_csv(Path(__file__).parent / "reference" / "ledger.csv")
     found = []
@@ -41,4 +46,10 @@ def claims() -> list[PrivacyClaim]:
                 upper=r["ledger_epsilon"], accountants=f"pure {r['ledger_epsilon']:.4g}", **against,
             )
         )  # fmt: skip
+    found.append(
+        PrivacyClaim(
+            "chen2025dppf", "release of real data", "authors", "census", f"epsilon={REAL_EPSILON:g}", REAL_EPSILON, 0.0,
+            str(Relation.REPLACE_ONE), REAL, accountants="none: the scale is not charged",
+        )
+    )  # fmt: skip
     return found

@@ -21,7 +21,7 @@ import numpy as np
 from methods import contract
 from methods.em._dp_em import EIGENVALUE_FLOOR
 from models.task import Task
-from privacy.audit.bounds import clopper_pearson, event_counts
+from privacy.audit.bounds import clopper_pearson, events
 from workflow.experiments import Cell
 from workflow.extra import Request, text_of
 
@@ -54,7 +54,7 @@ def rows(cells: list[Cell], fits: int) -> Iterator[dict]:
         adapter = contract.get(cell.method, model.kind)
         tasks = [Task("atoms", model, x) for x in neighbours()]
         settings = adapter.Settings(**dict(cell.settings))
-        counts = event_counts(adapter, tasks, settings, spec, shows_the_norm, fits, 1)
+        counts = events(adapter, tasks, settings, spec, shows_the_norm, fits, 1).sum(axis=1).tolist()
         low, _ = clopper_pearson(counts[1], fits, CONFIDENCE)
         yield {
             "setting": cell.setting, "claimed": spec.claimed_epsilon, "delta": spec.delta, "rows": ROWS, "fits": fits,

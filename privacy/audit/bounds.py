@@ -54,18 +54,22 @@ def event_bound(counts: tuple[int, int], runs: tuple[int, int], delta: float, co
     return max(float(_dp_bound(np.atleast_1d(low), np.atleast_1d(high), delta)[0]), 0.0)
 
 
-def event_counts(method, tasks, settings, spec: BudgetSpec, event, fits: int, seed: int) -> tuple[int, int]:
-    """How often an event of the released posterior happens in ``fits`` fits on D and on D'.
+def events(
+    method, tasks, settings, spec: BudgetSpec, event, fits: int, seed: int, first: int | None = None
+) -> np.ndarray:
+    """Whether an event of the released posterior happens, in each of ``fits`` fits on D and on D': (2, fits) bool.
 
-    ``tasks`` are D and D', and ``event`` maps a posterior to whether it happens. Floating-point warnings are off.
+    ``tasks`` are D and D', and ``event`` maps a posterior to whether it happens. ``first``: only so many of the fits,
+    with the seeds that they have among all. Floating-point warnings are off.
     """
-    seeds = np.random.SeedSequence(seed).generate_state(2 * fits, np.uint64).reshape(2, fits)
+    seeds = np.random.SeedSequence(seed).generate_state(2 * fits, np.uint64).reshape(2, fits)[:, :first]
     with np.errstate(all="ignore"):
-        found = [
-            sum(bool(event(run(method, task, settings, spec, int(s)).posterior)) for s in of)
-            for task, of in zip(tasks, seeds, strict=True)
-        ]
-    return found[0], found[1]
+        return np.array(
+            [
+                [bool(event(run(method, task, settings, spec, int(s)).posterior)) for s in of]
+                for task, of in zip(tasks, seeds, strict=True)
+            ]
+        )
 
 
 def epsilon_lower_bound(
