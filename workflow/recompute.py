@@ -424,9 +424,12 @@ def short_values(unit: Unit, found: Found) -> dict[ShortKey, float]:
 
 
 def compare_short(unit: Unit, found: Found, known: Mapping[ShortKey, float]) -> list[Number]:
-    """The numbers of a short run, compared with their committed values."""
-    config, out = tolerances(), []
-    for key, value in short_values(unit, found).items():
+    """The numbers of a short run, compared with their committed values. One that is on one side only differs."""
+    config, out, values = tolerances(), [], short_values(unit, found)
+    for key in known:
+        if key[0] == unit.experiment and key[2] in unit.cells and key not in values:
+            out.append(Number(key[2], "0", key[3], repr(known[key]), "", math.nan, DIFFERS, "it is committed only"))
+    for key, value in values.items():
         experiment, method, cell, metric = key
         if key not in known:
             how = f"python -m workflow.gates short-runs --write --only {experiment}/{method}"

@@ -71,22 +71,21 @@ def tuning_helps_but_joint_dp_em(tuned: pd.DataFrame) -> bool:
 
 
 def chains_by_budget(compared: pd.DataFrame, network: pd.DataFrame) -> bool:
-    """All chains lose to DP-VI at 0.1. At 1 none is better and over half are close.
+    """All chains lose to DP-VI at 0.1. At 1 none is better, over half are close, and over half are worse.
 
-    At 8 all are better on Naval and Abalone and worse on Adult, and on no other data set do all differ. On the network,
-    none is better below 8.
+    Shown to be better by more than the margin are chains on Naval only, the network included. Over half are close
+    without any one data set too.
     """
     at = compared["setting"]
-    last = compared[at == "epsilon=8"].groupby("dataset")
-    better, worse = last["low"].min() > 0, last["high"].max() < 0
+    every = pd.concat([compared, network])
     second = compared[at == "epsilon=1"]
+    rest = [second[second["dataset"] != d] for d in ("", *second["dataset"].unique())]
     return bool(
         (compared.loc[at == "epsilon=0.1", "high"] < 0).all()
         and not (second["low"] > 0).any()
-        and (second["close"] == "yes").mean() > 0.5
-        and not (network.loc[network["setting"] != "epsilon=8", "low"] > 0).any()
-        and set(better.index[better]) == {"naval", "abalone"}
-        and set(worse.index[worse]) == {"adult"}
+        and all((r["close"] == "yes").mean() > 0.5 for r in rest)
+        and (second["high"] < 0).mean() > 0.5
+        and set(every.loc[every["low"] > every["margin"], "dataset"]) == {"naval"}
         and set(compared["method"]) == CHAINS
     )
 

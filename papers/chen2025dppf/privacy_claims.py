@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from papers.chen2025dppf.releases import sums
+from papers.chen2025dppf.releases import sums, true_epsilon
 from privacy.ledger import Relation
 from reports.privacy_claims import PrivacyClaim
 
@@ -35,7 +35,7 @@ def claims() -> list[PrivacyClaim]:
     table = pd.read_csv(Path(__file__).parent / "reference" / "ledger.csv")
     found = []
     for r in table.to_dict("records"):
-        against = {}
+        against, upper = {}, true_epsilon(r["dataset"], r["claimed_epsilon"])
         if r["dataset"] == UNSCALED:
             text = " by ".join(f"({x:.3g}, {y:.3g})" for x, y in PAIR)
             against = {"lower": distance_unscaled() / r["scale"], "pair": f"a row {text}", "evidence": "exact"}
@@ -43,7 +43,7 @@ def claims() -> list[PrivacyClaim]:
             PrivacyClaim(
                 "chen2025dppf", "release", r["reading"], r["dataset"], f"epsilon={r['claimed_epsilon']:g}",
                 r["claimed_epsilon"], 0.0, r["relation"], "noisy moments of the clipped rows",
-                upper=r["ledger_epsilon"], accountants=f"pure {r['ledger_epsilon']:.4g}", **against,
+                upper=upper, accountants=f"pure {upper:.4g}", **against,
             )
         )  # fmt: skip
     found.append(

@@ -15,12 +15,12 @@ privacy curve delta(a) of one step under replace-one neighbours. delta_m is the 
 
     delta(ln(1 + h (e^a - 1))) <= sum_m Bin(m; B, 1/n) delta_m(a).
 
-:func:`realised`: the curve of two distributions that a step does release, in both directions,
+A lower bound is that of two tables that differ in one row. In both, all other rows have the vector -C u. The one row
+has C u in one table and -C u in the other, so that a step releases
 
     sum_m Bin(m; B, 1/n) N(m, sigma^2)  against  N(0, sigma^2).
 
-They belong to two tables that differ in one row. In both, all other rows have the vector -C u. The one row has C u in
-one table and -C u in the other. So no accountant that knows only C can promise less.
+So no accountant that knows only C can promise less (``privacy.accountants.lower.repeated``).
 
 Under replace-one the two neighbours may be exchanged, so a curve for a >= 0 gives the curve for a < 0:
 
@@ -113,46 +113,15 @@ def exchangeable(curve: Curve) -> Curve:
     return whole
 
 
-def realised(sigma: float, batch: int, n: int) -> tuple[Curve, Curve]:
-    """Privacy curves of the two distributions that a step releases, in both directions and at all losses.
-
-    The head of this module defines the two distributions. Their likelihood ratio grows with z. So delta(a) is the
-    difference of their tail probabilities beyond the z at which the ratio is e^a. That z is interpolated on a grid. Its
-    error enters only in second order, because the difference is stationary there.
-    """
-    p, _ = times(batch, n)
-    m = np.arange(MOST + 1)
-    z = np.linspace(-40 * sigma - 1, MOST + 40 * sigma, 400_001)
-    with np.errstate(divide="ignore"):
-        ratio = np.full(z.shape, -np.inf)
-        for k in m:
-            ratio = np.logaddexp(ratio, np.log(p[k]) + (k * z - k**2 / 2) / sigma**2)
-
-    def forward(a):
-        at = np.interp(a, ratio, z, left=-np.inf, right=np.inf)
-        above = sum(p[k] * ndtr((k - at) / sigma) for k in m)
-        with np.errstate(over="ignore", invalid="ignore"):
-            return np.where(np.isposinf(at), 0.0, np.maximum(0.0, above - np.exp(a + log_ndtr(-at / sigma))))
-
-    def backward(a):
-        most = -math.log(p[0])  # the ratio is never below p_0
-        return np.where(a < most, 1 - np.exp(np.minimum(a, most)) * (1 - forward(-np.minimum(a, most))), 0.0)
-
-    return forward, backward
-
-
-def epsilons(
-    curve: Curve, steps: int, deltas: Sequence[float], opposite: Curve | None = None, points: int = POINTS
-) -> list[float]:
+def epsilons(curve: Curve, steps: int, deltas: Sequence[float], points: int = POINTS) -> list[float]:
     """Smallest epsilon of ``steps`` releases with this curve at each delta, rounded upwards.
 
-    ``curve``: the privacy curve at all losses. ``opposite``: the curve of the exchanged distributions, if it differs.
-    It decides how far the grid must reach below 0.
+    ``curve``: the privacy curve at all losses, by :func:`exchangeable`.
     """
     from dp_accounting.pld.pld_pmf import create_pmf_pessimistic_connect_dots
 
     least, reach = min(deltas), 1e-3
-    while any(steps * float(c(np.array([reach]))[0]) > BEYOND * least for c in (curve, opposite or curve)):
+    while steps * float(curve(np.array([reach]))[0]) > BEYOND * least:
         reach *= 1.2
     k, gap = np.arange(-points, points + 1), reach / points
     known = np.clip(curve(k * gap), 0.0, 1.0)

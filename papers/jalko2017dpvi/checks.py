@@ -20,6 +20,7 @@ from scipy.stats import f as fisher
 from datasets.base import Table
 from papers.jalko2017dpvi import accounting, data, dpvi, run, sgld, verdicts
 from privacy.accountants import epsilon_of, gdp_mu
+from privacy.accountants.lower import repeated
 from privacy.budget import BudgetSpec
 from privacy.ledger import Event, Ledger, Mechanism, Relation, Sampling
 
@@ -74,7 +75,6 @@ def bounds(name: str, s: dpvi.Setting, accountants: bool = True) -> list[dict]:
     """Epsilon of one setting by every rule, as rows with rule, delta and epsilon."""
     n, at, rows = SIZES[name], deltas(), []
     batch = dpvi.batch_size(n, s.kappa)
-    forward, backward = accounting.realised(s.sigma, batch, n)
     curves = {
         "replace-one, with replacement: bound": accounting.exchangeable(accounting.with_replacement(s.sigma, batch, n)),
         "replace-one, without replacement: bound": accounting.exchangeable(
@@ -82,8 +82,8 @@ def bounds(name: str, s: dpvi.Setting, accountants: bool = True) -> list[dict]:
         ),
     }
     found = {rule: accounting.epsilons(curve, s.steps, at) for rule, curve in curves.items()}
-    ways = accounting.epsilons(forward, s.steps, at, backward), accounting.epsilons(backward, s.steps, at, forward)
-    found["replace-one, with replacement: realised"] = [max(pair) for pair in zip(*ways, strict=True)]
+    times, _ = accounting.times(batch, n)
+    found["replace-one, with replacement: realised"] = [repeated(s.sigma, times, s.steps, d) for d in at]
     found["program's moments accountant"] = [accounting.moments(s.sigma, d, s.kappa, s.steps) for d in at]
     if accountants:
         corrected = _sampled(2 * s.sigma, s.kappa, s.steps, Relation.ADD_REMOVE, Sampling.POISSON)

@@ -15,6 +15,7 @@ from reports.privacy_claims import PrivacyClaim
 READINGS = ("printed", "authors")
 #: rows of the pair for SSP.
 ROWS = 1_000_000
+SSP_PAIR = f"one row with the opposite target added to {ROWS:,} rows"
 DRAW = "one draw of the coefficients"
 RELEASED = {"ssp": "coefficients", "adassp": "coefficients", "objpert": "coefficients"}
 
@@ -63,7 +64,7 @@ def claims() -> list[PrivacyClaim]:
             exact = "97 % confidence, 1,000,000 draws per table" if method == "adaops" else "quadrature"
             against["evidence"] = f"{exact}; the largest of three sizes"
         elif method == "ssp":
-            against = {"lower": ssp_at_least(claimed, row["delta"]), "pair": "one row with the opposite target added"}
+            against = {"lower": ssp_at_least(claimed, row["delta"]), "pair": SSP_PAIR}
             against |= {"evidence": "normal distribution of the ratio, exact", "all_steps": against["lower"]}
             against["all_steps_pair"] = "a row of norm 1 with target 1"
         found.append(

@@ -141,6 +141,12 @@ def questions(table: pd.DataFrame, below=np.less) -> dict[str, pd.Series]:
     return {
         "both adaptive methods below the three others": below(ada.max(axis=1), others),
         "one of the adaptive methods below the three others": below(ada.min(axis=1), others),
+        "both adaptive methods below the three others and trivial": below(
+            ada.max(axis=1), np.minimum(others, table["trivial"])
+        ),
+        "both adaptive methods below the three others and OPS, concentrated": below(
+            ada.max(axis=1), np.minimum(others, table["ops_concentrated"])
+        ),
         "AdaOPS below OPS": below(table["adaops"], table["ops_balanced"]),
         "AdaSSP below SSP": below(table["adassp"], table["ssp"]),
         "SSP below trivial": below(table["ssp"], table["trivial"]),

@@ -23,6 +23,7 @@ secret permutation  the same rows, so that an epoch is a mixture over the slot o
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,8 +35,9 @@ from privacy.accountants.terms import checked_delta
 from privacy.ledger import Event, Ledger, Mechanism, Sampling
 
 #: resolution of the score of one release, in parts of its standard deviation, and its largest value, in standard
-#: deviations of the noise. Every choice gives a lower bound.
-_RESOLUTION, _REACH = 10, 5.0
+#: deviations of the noise beyond the distance of a row that is read so often that more has the probability _RARE. Every
+#: choice gives a lower bound.
+_RESOLUTION, _REACH, _RARE = 10, 5.0, 1e-9
 #: half of the window that holds the sum of all scores, in standard deviations
 _WINDOW = 12.0
 #: allowance for rounding per factor of a product in the Fourier transform: 64 units in the last place
@@ -99,9 +101,27 @@ def sampled(multiplier: float, rate: float, steps: int, delta: float) -> float:
     In units of the distance, and after subtracting what the other rows contribute, a step releases N(0, s^2) on one
     data set and (1 - q) N(0, s^2) + q N(1, s^2) on the other. The bound is that of :func:`_from_scores`.
     """
+    if not 0 < rate < 1:
+        raise ValueError(f"rate {rate}: give a rate between 0 and 1")
+    return repeated(multiplier, (1 - rate, rate), steps, delta)
+
+
+def repeated(multiplier: float, times: Sequence[float], steps: int, delta: float) -> float:
+    """Epsilon of the natural pair of batches that hold the differing row several times, from below.
+
+    Parameters
+    ----------
+    multiplier, steps, delta : those of :func:`sampled`.
+    times : probabilities that a batch holds the row 0, 1, 2, ... times, the last one for so often or more.
+
+    In units of the distance of one reading, a step releases N(0, s^2) on one data set and the mixture over m of
+    N(m, s^2) on the other. The bound is that of :func:`_from_scores`, whose best event is one of large scores on the
+    mixture, or of small ones on the other data set. To read a row less often than it is read bounds both from below.
+    """
     checked_delta(delta)
-    null, shifted = _scores(multiplier, rate)
-    return _from_scores([(null, steps)], [((1 - rate) * null + rate * shifted, steps)], delta)
+    scores = _scores(multiplier, times)
+    mixture = np.sum([p * s for p, s in zip(times, scores, strict=True)], axis=0)
+    return _from_scores([(scores[0], steps)], [(mixture, steps)], delta)
 
 
 def secret_permutation(multiplier: float, slots: int, epochs: int, delta: float) -> float:
@@ -123,27 +143,31 @@ def secret_permutation(multiplier: float, slots: int, epochs: int, delta: float)
     checked_delta(delta)
     if slots == 1:
         return gdp_epsilon(math.sqrt(epochs) / multiplier, delta)
-    null, shifted = _scores(multiplier, 1 / slots)
+    null, shifted = _scores(multiplier, (1 - 1 / slots, 1 / slots))
     terms = slots * epochs
     return _from_scores([(null, terms)], [(null, terms - epochs), (shifted, epochs)], delta)
 
 
-def _scores(multiplier: float, rate: float) -> tuple[np.ndarray, np.ndarray]:
-    """The distributions (K + 1,) of the integer score of one release, without and with the distance.
+def _scores(multiplier: float, times: Sequence[float]) -> list[np.ndarray]:
+    """The distributions (K + 1,) of the integer score of one release, with the distance 0, 1, ... times.
 
     The score is log(1 - q + q exp(x / s^2 - 1 / (2 s^2))) of the released number x, rounded down to a multiple of a
-    step, in steps from its smallest value. Raises ValueError for a multiplier or rate out of range.
+    step, in steps from its smallest value. The rate q is the probability that the row is read. Raises ValueError for a
+    multiplier or rate out of range.
     """
+    rate = sum(times[1:])
+    often = next(m for m in range(1, len(times)) if sum(times[m + 1 :]) < _RARE)
     if not (multiplier > 0 and 0 < rate < 1):
         raise ValueError(f"multiplier {multiplier}, rate {rate}: give a multiplier above 0 and a rate between 0 and 1")
     precision = 1 / multiplier**2
     step = math.log1p(rate * math.sqrt(math.expm1(min(precision, 600.0)))) / _RESOLUTION
     low = math.log1p(-rate)
-    levels = math.ceil((np.logaddexp(low, math.log(rate) + _REACH / multiplier + precision / 2) - low) / step)
+    high = np.logaddexp(low, math.log(rate) + _REACH / multiplier + (often - 0.5) * precision)
+    levels = math.ceil((high - low) / step)
     grid = low + step * np.arange(1, levels + 1)
     edges = (np.log(np.expm1(grid - low)) + low - math.log(rate) + precision / 2) / precision
-    above = [np.concatenate([[1.0], ndtr((shift - edges) / multiplier), [0.0]]) for shift in (0.0, 1.0)]
-    return -np.diff(above[0]), -np.diff(above[1])
+    above = [np.concatenate([[1.0], ndtr((m - edges) / multiplier), [0.0]]) for m in range(len(times))]
+    return [-np.diff(a) for a in above]
 
 
 _Terms = list[tuple[np.ndarray, int]]

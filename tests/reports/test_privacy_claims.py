@@ -136,3 +136,5 @@ def test_other_pages_say_no_such_word_of_their_own():
     assert isinstance(rows, pd.DataFrame)
     assert set(rows["word"]) == {NO_EPSILON}
     assert not found
+    assert set(table.loc[[("wang2018adaptive", "adassp", r) for r in ("printed", "authors")], "word"]) == {HOLDS}
+    assert set(table.loc["wang2018adaptive", "delta"]) == {"1e-06"}

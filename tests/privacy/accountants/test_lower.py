@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import brentq
-from scipy.stats import norm
+from scipy.stats import binom, norm
 
 from privacy.accountants import epsilon_of, gdp_epsilon, lower_bound
-from privacy.accountants.lower import Lower, of_event, sampled, secret_permutation
+from privacy.accountants.lower import Lower, of_event, repeated, sampled, secret_permutation
 from privacy.ledger import Event, Ledger, Mechanism, Relation, Sampling
 
 
@@ -122,3 +122,23 @@ def test_a_ledger_has_the_bound_of_its_dearest_release():
 def test_arguments_out_of_range_are_refused(arguments):
     with pytest.raises(ValueError, match="give"):
         secret_permutation(*arguments)
+
+
+@pytest.mark.parametrize(("multiplier", "rate", "size"), [(0.8, 0.02, 30), (0.4, 0.05, 12), (2.0, 0.01, 50)])
+def test_one_step_of_rows_read_several_times_is_below_the_exact_value_and_near_it(multiplier, rate, size):
+    """Exact: delta of one step by quadrature, and epsilon by bisection, with the mixture in both roles."""
+    times = binom.pmf(np.arange(13), size, rate)
+    x = np.linspace(-12 * multiplier, 12 + 12 * multiplier, 400_001)
+    null, mixture = norm.pdf(x, 0, multiplier), sum(p * norm.pdf(x, m, multiplier) for m, p in enumerate(times))
+    delta = 1e-3
+
+    def exact(p, q):
+        return brentq(lambda e: np.trapezoid(np.maximum(p - math.exp(e) * q, 0), x) - delta, 0, 200)
+
+    upper = max(exact(null, mixture), exact(mixture, null))
+    assert upper * 0.9 < repeated(multiplier, times, 1, delta) <= upper * (1 + 1e-4)
+
+
+def test_rows_read_at_most_once_are_those_of_sampled_batches():
+    assert repeated(1.5, (0.99, 0.01), 50, 1e-5) == sampled(1.5, 0.01, 50, 1e-5)
+    assert repeated(1.5, (0.98, 0.01, 0.01), 50, 1e-5) > sampled(1.5, 0.02, 50, 1e-5)
