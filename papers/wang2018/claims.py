@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from papers.wang2018 import run
 from reports.claims.record import HOLDS, REFUTED, ROUNDING, UNDECIDED, UNTESTED, Outcome
 from reports.program import Claim, judged_claims
 
