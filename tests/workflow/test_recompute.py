@@ -15,3 +15,10 @@ def test_samples_of_papers_with_programs_are_committed_cells_of_one_file_and_met
         assert len({(r["method"], r["reading"]) for i in ids for r in known[i].rows}) == len(readings)
         for unit in mine:
             assert len({(known[i].file, r["method"], r["reading"]) for i in unit.cells for r in known[i].rows}) == 1
+
+
+def test_a_committed_number_of_a_short_run_that_is_gone_differs():
+    unit = recompute.Unit("bbb_mnist", "mnist_digits", ("a-cell",), ("bayes_by_backprop",), short=(("epochs", 1),))
+    known = {("bbb_mnist", "bayes_by_backprop", cell, "mean_sd"): 0.5 for cell in ("a-cell", "another")}
+    (only,) = recompute.compare_short(unit, recompute.Found([], [], 0.0), known)
+    assert (only.cell, only.metric, only.verdict) == ("a-cell", "mean_sd", recompute.DIFFERS)
