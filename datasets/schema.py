@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import yaml
 
@@ -226,9 +226,17 @@ class Schema:
         return (per_line, late) if self.looked else (per_line,)
 
 
+class _Plain(yaml.SafeDumper):
+    """Writes texts without quotes where YAML needs none, as ``yaml_file.TEXT`` reads them."""
+
+    yaml_implicit_resolvers: ClassVar[dict] = {}
+
+
 def to_yaml(document: Any) -> str:
-    """YAML of texts, lists and mappings, which reads back the same with every loader."""
-    return yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=1_000_000)
+    """YAML of texts, lists and mappings, which reads back the same with ``yaml_file.TEXT``."""
+    return yaml.dump(
+        document, Dumper=_Plain, sort_keys=False, allow_unicode=True, width=1_000_000, default_flow_style=None
+    )
 
 
 def codec(encoding: str) -> str:
