@@ -24,7 +24,21 @@ __all__ = ["DataError", "DataSet", "Loaded", "RawFile", "Source", "Table", "get"
 OUTSIDE = "DPBAYES_DATASETS"
 
 # Files of this folder that are not data sets.
-_PLUMBING = frozenset({"base", "draft", "fetch", "files", "packages", "records", "schema", "store", "synthetic", "yaml_file"})
+_PLUMBING = frozenset(
+    (
+        "base",
+        "draft",
+        "fetch",
+        "files",
+        "packages",
+        "records",
+        "row_faults",
+        "schema",
+        "store",
+        "synthetic",
+        "yaml_file",
+    )
+)
 
 
 @cache

@@ -1,9 +1,11 @@
 """Rows of a CSV file by a public schema: each line maps alone to numbers.
 
-A record is one line of bytes that ends with LF or CR LF. Nothing that is read in one line decides how another is read:
-lines are split before anything is parsed, an open quote ends with its line, and bytes are decoded per field. A field
-that does not fit becomes the default of its column. A line that is blank, has another number of fields, an open quote or
-more than ``MOST_BYTES``, is an empty row, and so is a row whose target does not fit. Exactly ``schema.n`` rows come out.
+A record is one line of bytes that ends with LF or CR LF. Nothing in one line decides how another is read: lines are
+split before anything is parsed, an open quote ends with its line, and bytes are decoded per field.
+
+A field that does not fit becomes the default of its column. An empty row is a line that is blank, has another number of
+fields, an open quote or more than ``MOST_BYTES``, or a row whose target does not fit. There are exactly ``schema.n``
+rows: lines beyond are ignored, and missing ones are empty rows.
 
 Running time and memory depend on the rows. Numbers are rounded correctly, as by ``float``.
 """
@@ -24,7 +26,17 @@ import numpy as np
 import pandas as pd
 
 from datasets.schema import (
-    ABSENT, BOOLEAN, EMPTY, LEVELS, NUMBER, Column, Problems, Schema, TableError, codec, some,
+    ABSENT,
+    BOOLEAN,
+    EMPTY,
+    LEVELS,
+    NUMBER,
+    Column,
+    Problems,
+    Schema,
+    TableError,
+    codec,
+    some,
 )  # fmt: skip
 
 #: texts of a missing value, in any case, in addition to an empty field.
@@ -74,9 +86,8 @@ def read(path: Path, schema: Schema) -> Rows:
         start = 0
         while start < schema.n and (block := file.read(BLOCK)):
             block += b"" if block.endswith(b"\n") else file.readline()
-            if b"\r\n" in block:
-                block = block.replace(b"\r\n", b"\n")
-            start = made.take(block if block.endswith(b"\n") else block + b"\n", start)
+            block += b"" if block.endswith(b"\n") else b"\n"
+            start = made.take(block.replace(b"\r\n", b"\n") if b"\r\n" in block else block, start)
     return made.rows()
 
 
@@ -147,7 +158,7 @@ class _Made:
 
     def _fast(self, block: bytes, plain: np.ndarray, start: int) -> bool:
         """Read a block of the plain lines by pandas. Returns whether it could."""
-        kinds = {k: np.float64 if c.kind == NUMBER else "category" for k, c in self.used}
+        kinds = {k: np.float64 if c.kind == NUMBER else object for k, c in self.used}
         try:
             frame = pd.read_csv(
                 io.BytesIO(block), header=None, names=range(len(self.schema.columns)), usecols=[*kinds],
@@ -164,9 +175,8 @@ class _Made:
                 for i in np.flatnonzero(~np.isfinite(found)):
                     self.values[j, at[i]], self.unfit[j, at[i]] = self.value_of[k](b"inf")
             else:
-                texts = [self.value_of[k](text.encode("latin-1")) for text in frame[k].cat.categories]
-                values, unfit = np.array(texts, dtype=np.float64).T
-                codes = frame[k].cat.codes.to_numpy()
+                codes, texts = pd.factorize(frame[k])
+                values, unfit = np.array([self.value_of[k](text.encode("latin-1")) for text in texts], float).T
                 self.values[j, at], self.unfit[j, at] = values[codes], unfit[codes] != 0
         self.empty[at] = False
         return True
@@ -207,18 +217,22 @@ def opened(path: Path) -> BinaryIO:
         raise TableError(f"{path} cannot be read ({e.strerror}); name a file that you may read") from None
 
 
-def header(file: BinaryIO, schema: Schema) -> list[str] | None:
-    """The fields of the header line, after a byte-order mark, or None if the file has none by the schema.
+def first_line(file: BinaryIO) -> bytes:
+    """The first line, without a byte-order mark. The file is then at its second line."""
+    return file.readline().removeprefix(codecs.BOM_UTF8)
 
-    The file is then at its first row. A text that cannot be decoded, or that has an open quote, gives [].
-    """
+
+def header(file: BinaryIO, schema: Schema) -> list[str] | None:
+    """The fields of the header line, or None if the file has none by the schema. The file is then at its first row."""
+    if schema.header:
+        return parsed(first_line(file), schema.encoding, schema.separator)
     if file.read(len(codecs.BOM_UTF8)) != codecs.BOM_UTF8:
         file.seek(0)
-    return parsed(file.readline(), schema.encoding, schema.separator) if schema.header else None
+    return None
 
 
 def parsed(line: bytes, encoding: str, separator: str) -> list[str]:
-    """The fields of a public line as texts, [] if it cannot be decoded or has an open quote."""
+    """The fields of a public line as texts, [] if it is blank, cannot be decoded or has an open quote."""
     line = line.removesuffix(b"\n").removesuffix(b"\r")
     try:
         return [field.decode(codec(encoding)) for field in fields(line, separator.encode(), None) or []]

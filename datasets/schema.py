@@ -14,6 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -35,6 +36,9 @@ ESTIMATE = "estimate"
 #: what a draft has in place of a statement that only a person can make.
 TO_STATE = "TO STATE"
 SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "vertical bar": "|", "blanks": " "}
+_MANY = {
+    "comma": "commas", "semicolon": "semicolons", "tab": "tabs", "vertical bar": "vertical bars", "blanks": "blanks",
+}  # fmt: skip
 DECIMALS = {"point": ".", "comma": ","}
 TASKS = ("regression", "classification", "density")
 _TRUTH = {"yes": True, "true": True, "no": False, "false": False}
@@ -217,6 +221,15 @@ class Schema:
         return tuple(dict.fromkeys(c.source for c in self.columns if c.source and c.kind != LEFT_OUT))
 
     @property
+    def words(self) -> str:
+        """How the file is read, as one sentence."""
+        by, mark = ({sign: word for word, sign in of.items()} for of in (SEPARATORS, DECIMALS))
+        return (
+            f"Read as {self.encoding.upper()}, separated by {_MANY[by[self.separator]]}, with a decimal "
+            f"{mark[self.decimal]} and {'a' if self.header else 'no'} header line."
+        )
+
+    @property
     def limits(self) -> tuple[str, ...]:
         """Sentences for the guarantee that follow from the schema."""
         per_line = (
@@ -239,6 +252,7 @@ def to_yaml(document: Any) -> str:
     )
 
 
+@cache
 def codec(encoding: str) -> str:
     """The name of the codec of Python. Raises TableError unless it is UTF-8 or has one byte per character."""
     try:
@@ -334,11 +348,14 @@ def _faults(column: Column, schema: Any, encoding: str) -> list[str]:
     allowed = {NUMBER: f"a number or '{EMPTY}'", BOOLEAN: f"true, false or '{EMPTY}'"}.get(
         column.kind, f"'{OTHER}', a level or '{EMPTY}'"
     )
-    fits = column.default == EMPTY or {
-        NUMBER: number(column.default) is not None,
-        BOOLEAN: column.default in ("true", "false"),
-        LEVELS: column.default in (OTHER, *column.levels),
-    }[column.kind]
+    fits = (
+        column.default == EMPTY
+        or {
+            NUMBER: number(column.default) is not None,
+            BOOLEAN: column.default in ("true", "false"),
+            LEVELS: column.default in (OTHER, *column.levels),
+        }[column.kind]
+    )
     if is_target and column.default:
         out.append("default: a target has none, because a target that does not fit makes an empty row; leave it out")
     elif not is_target and not fits:

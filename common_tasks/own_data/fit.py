@@ -20,12 +20,12 @@ from types import SimpleNamespace
 import click
 import numpy as np
 import pandas as pd
+from datasets.reader import NUMBER, WHOLE, TableError
 
 from common_tasks.own_data import page, study
 from common_tasks.own_data.table import TWO_CLASSES, name_of, ranges
 from datasets import reader
 from datasets.files import ROOT, sheet_text, visible, write_text
-from datasets.reader import NUMBER, WHOLE, TableError
 from dpbayes_bench import fits
 from dpbayes_bench.private_fit import PrivateFit, written
 from reports.site.document import plain
