@@ -25,19 +25,8 @@ OUTSIDE = "DPBAYES_DATASETS"
 
 # Files of this folder that are not data sets.
 _PLUMBING = frozenset(
-    (
-        "base",
-        "draft",
-        "fetch",
-        "files",
-        "packages",
-        "records",
-        "row_faults",
-        "schema",
-        "store",
-        "synthetic",
-        "yaml_file",
-    )
+    {"base", "draft", "fetch", "files", "packages", "records", "row_faults", "schema", "store", "synthetic"}
+    | {"yaml_file"}
 )
 
 
