@@ -76,7 +76,7 @@ def table_options(function: Callable[..., Any]) -> Callable[..., Any]:
 def stated(given: Mapping[str, Any], rows_are_public: bool) -> Given:
     """The user's statements in the options. Raises TableError if the file of levels cannot be read."""
     from datasets.reader import Given, TableError, check_levels
-    from workflow import yaml_file
+    from datasets import yaml_file
 
     path = given["levels"]
     if path is not None and not path.is_file():

@@ -16,7 +16,7 @@ import yaml
 from datasets import reader
 from datasets.base import DataSet, RawFile, Table
 from datasets.reader import NUMBER, WHOLE, Given, Layout, TableError
-from workflow import yaml_file
+from datasets import yaml_file
 
 #: smallest number of rows. With fewer, the test part of a split would have fewer than five.
 FEWEST = 50

@@ -8,7 +8,7 @@ import pytest
 
 from datasets import fetch
 from methods import contract
-from workflow import yaml_file
+from datasets import yaml_file
 
 ROOT = Path(__file__).resolve().parents[2]
 WALK = (ROOT / "docs/one-number.md").read_text(encoding="utf-8")
