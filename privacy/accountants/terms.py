@@ -103,17 +103,21 @@ def key_of(e: Event) -> tuple:
     return (e.mechanism, e.relation, e.sampling, scale, e.sampling_rate, int(e.steps), e.renyi_curve, own)
 
 
-def terms_of(keys: tuple) -> tuple[Relation, tuple[str, ...], list[Term]]:
+def terms_of(keys: tuple, wanted: Relation | None = None) -> tuple[Relation, tuple[str, ...], list[Term]]:
     """(relation of the guarantee, conversions made, terms) for at least one key of :func:`key_of`.
+
+    ``wanted``: REPLACE_ONE, or None for the relation of the ledger.
 
     Raises :class:`NotApplicable` for a written bound that would have to be converted to another relation.
     """
     relations = {k[1] for k in keys}
     mixed = len(relations) > 1
-    target = Relation.REPLACE_ONE if mixed else next(iter(relations))
+    target = wanted or (Relation.REPLACE_ONE if mixed else next(iter(relations)))
     notes: dict[str, None] = {}
     if mixed:
         notes["several relations in one ledger: read under replace_one, distances of the other events doubled"] = None
+    elif relations != {target}:
+        notes["events under add_remove, read under replace_one: distances doubled"] = None
     merged: dict[Term, int] = {}
     for mechanism, relation, sampling, (scale, _), rate, steps, curve, own in keys:
         convert = relation is not target
