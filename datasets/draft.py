@@ -8,10 +8,11 @@ everything that keeps them from being read. Messages have rows and columns, and 
 from __future__ import annotations
 
 import codecs
+import csv
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -252,6 +253,32 @@ def ranges_of(path: Path | None) -> dict[str, Bounds]:
             raise TableError(f"{path}: '{shown(column)}' has [{pair[0]:g}, {pair[1]:g}]; give lower < upper")
         found[column] = (pair[0], pair[1])
     return found
+
+
+def with_codebook(given: Given, path: Path) -> Given:
+    """The statements with those of a codebook: a CSV file with a line per column. Raises TableError.
+
+    Its header line names ``column`` and any of ``kind``, ``lower``, ``upper`` and ``levels`` (separated by |).
+    """
+    with records.opened(path) as file:
+        lines = file.read().decode("utf-8-sig", "replace").splitlines()
+    rows = list(csv.DictReader(lines, skipinitialspace=True))
+    if not rows or "column" not in rows[0]:
+        raise TableError(f"{path} is no codebook; its header line has column, kind, lower, upper and levels")
+    drop, levels, ranges = [*given.drop], dict(given.levels), dict(given.ranges)
+    for row in rows:
+        name = (row["column"] or "").strip()
+        words = [word.strip() for word in (row.get("levels") or "").split("|") if word.strip()]
+        low, high = (number((row.get(end) or "").strip()) for end in ("lower", "upper"))
+        if row.get("kind") == LEFT_OUT:
+            drop.append(name)
+        if words:
+            levels.setdefault(name, tuple(words))
+        if low is not None and high is not None:
+            ranges.setdefault(name, (low, high))
+    return replace(
+        given, drop=tuple(drop), levels=levels, ranges=ranges, source=", ".join(filter(None, [given.source, path.name]))
+    )
 
 
 def _lists(path: Path | None, what: str) -> dict[str, list[str]]:

@@ -28,6 +28,8 @@ COMMANDS = {
     "try": "workflow.try_method:command",
     "advise": "common_tasks.own_data.advise:command",
     "compare": "common_tasks.own_data.compare:command",
+    "schema": "common_tasks.own_data.schemas:command",
+    "check-rows": "common_tasks.own_data.schemas:check_rows",
     "fit": "common_tasks.own_data.fit:command",
     "site": "reports.site.__main__:command",
 }

@@ -23,7 +23,7 @@ from common_tasks.own_data import arguments, first, page, study, table
 from datasets import yaml_file
 from datasets.draft import FROM_ROWS
 from datasets.files import visible
-from datasets.schema import Column, TableError
+from datasets.schema import TableError
 from reports.site.document import plain
 from workflow.cli import stated, table_options
 from workflow.imports import code_hash

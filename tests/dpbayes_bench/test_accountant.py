@@ -136,7 +136,12 @@ def test_a_cost_is_two_numbers(cost, tmp_path):
 
 @pytest.mark.parametrize(
     ("epsilon", "delta", "said"),
-    [("1", 1e-6, "epsilon = '1' is not a number"), (True, 1e-6, "True"), (1, None, "delta = None"), (1, 1.0, "delta = 1")],
+    [
+        ("1", 1e-6, "epsilon = '1' is not a number"),
+        (True, 1e-6, "True"),
+        (1, None, "delta = None"),
+        (1, 1.0, "delta = 1"),
+    ],
 )
 def test_a_budget_is_two_numbers(epsilon, delta, said):
     with pytest.raises(ValueError, match=said):
