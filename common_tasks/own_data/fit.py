@@ -2,8 +2,8 @@
 
     ./bench fit FILE.csv --schema schema.yaml --method NAME --epsilon 1 --out DIR
 
-Noise comes from the operating system. No score is computed and no row is printed. A refusal follows from the schema, the
-header line and the arguments, never from a row. ``DIR`` appears when everything in it is written: the two files of
+Noise comes from the operating system. No score is computed and no row is printed. A refusal follows from the schema,
+the header line and the arguments, never from a row. ``DIR`` appears when everything in it is written: the two files of
 ``workflow.release``, the schema, draws in original units and a page.
 """
 
@@ -54,7 +54,7 @@ DRAWS = "draws.csv"
 @click.option("--delta", type=float, default=1e-5, metavar="D", help="default: 1e-5")
 @click.option("--accept", multiple=True, metavar="LEAK...", help="what epsilon does not count and you accept, by name")
 @click.option(
-    "--budget", type=click.Path(path_type=Path), metavar="FILE.json", help="the budget of all fits of a table"
+    "--budget", type=click.Path(path_type=Path), metavar="FILE.json", help="budget of all fits of the table"
 )
 @click.option("--unchecked", is_flag=True, help="fit without ./bench check-rows")
 @click.option("--draws", type=click.IntRange(1, 1_000_000), default=4000, metavar="N", help="default: 4000")
@@ -139,8 +139,8 @@ def checked(args: SimpleNamespace) -> tuple[Schema, bool, Accountant | None, Pat
         schema = schemas.looked(args.file, schema)
         if not args.unchecked and schema.sha256 not in schemas.marks(args.file):
             wrong.append(
-                "nobody looked whether the rows fit this schema: run ./bench check-rows with the same schema or options "
-                "first, or give --unchecked"
+                "nobody looked whether the rows fit this schema: run ./bench check-rows with the same schema or "
+                "options first, or give --unchecked"
             )
     accountant = tried(lambda: Accountant(file=args.budget)) if args.budget else None
     out = args.out.resolve() if args.out else ROOT / "results/fit" / f"{name_of(args.file)}-{args.method}"

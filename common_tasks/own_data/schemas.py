@@ -3,8 +3,8 @@
     ./bench schema FILE.csv --task regression --target COLUMN --rows 300
     ./bench check-rows FILE.csv --schema schema.yaml
 
-A look at rows writes a mark next to the table first: the sha256 of the schema. ``fit`` asks for the mark, and says so if
-the schema was changed after the first look.
+A look at rows writes a mark next to the table first: the sha256 of the schema. ``fit`` asks for the mark, and says so
+if the schema was changed after the first look.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ from workflow.cli import Several, stated, table_options
 
 SCHEMA = "schema.yaml"
 PRIVATE = (
-    "This output is private: it follows from the rows. Do not show it, and do not change the schema by it if the schema "
-    "is to stay public."
+    "This output is private: it follows from the rows. Do not show it. A schema that is changed by it is not public any "
+    "more."
 )
 _PATH = click.Path(path_type=Path)
 
@@ -48,10 +48,10 @@ def schema_options(function: Callable[..., Any]) -> Callable[..., Any]:
     options = [
         click.option("--schema", type=_PATH, metavar="FILE.yaml", help="the public schema of the table"),
         click.option(
-            "--task", type=click.Choice(TASKS[:2]), help="linear or logistic regression, if no schema says it"
+            "--task", type=click.Choice(TASKS[:2]), help="kind of regression, if no schema says it"
         ),
         click.option("--target", metavar="COLUMN", help="what is predicted, if no schema says it"),
-        click.option("--rows", type=click.IntRange(1), metavar="N", help="public number of rows, if no schema says it"),
+        click.option("--rows", type=click.IntRange(1), metavar="N", help="public number of rows, likewise"),
         click.option("--bounds", type=_PATH, metavar="FILE.yaml", help="public ranges of columns, for a draft"),
         click.option("--citation", metavar="TEXT", help="where ranges and levels are stated (default: their files)"),
         click.option("--estimate-ranges", is_flag=True, help="estimate ranges that are not stated, from the budget"),
