@@ -24,7 +24,9 @@ __all__ = ["DataError", "DataSet", "Loaded", "RawFile", "Source", "Table", "get"
 OUTSIDE = "DPBAYES_DATASETS"
 
 # Files of this folder that are not data sets.
-_PLUMBING = frozenset({"base", "draft", "fetch", "files", "packages", "records", "schema", "store", "synthetic", "yaml_file"})
+_PLUMBING = frozenset(
+    "arrays base draft fetch files packages reader records schema store synthetic yaml_file".split()  # noqa: SIM905
+)
 
 
 @cache

@@ -58,15 +58,12 @@ class Counted:
     @property
     def sentences(self) -> list[str]:
         """What the counts can see, and one sentence if a column is above ``REPORTED``."""
-        can = (
-            f"{100 * SHARE:g} % of the budget counts the fields that did not fit. At these public numbers it "
-            + (
-                f"reports a column of which {100 * self.visible:.1f} % or more did not fit."
-                if self.visible <= TOO_LARGE
-                else f"sees too little: only {100 * min(self.visible, 1.0):.0f} % or more of a column would be reported."
-                if self.visible <= 1
-                else "sees nothing: even a column without any field that fits might not be reported."
-            )
+        can = f"{100 * SHARE:g} % of the budget counts the fields that did not fit. At these public numbers it " + (
+            f"reports a column of which {100 * self.visible:.1f} % or more did not fit."
+            if self.visible <= TOO_LARGE
+            else f"sees too little: only {100 * min(self.visible, 1.0):.0f} % or more of a column would be reported."
+            if self.visible <= 1
+            else "sees nothing: even a column without any field that fits might not be reported."
         )
         found = [
             f"{100 * share:.0f} % of {'the rows are empty' if j == len(self.columns) - 1 else f'the fields of {name}'}"

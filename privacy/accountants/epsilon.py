@@ -41,9 +41,7 @@ class Cost:
     notes: tuple[str, ...] = ()
 
 
-def epsilon_of(
-    ledger: Ledger, delta: float, only: Sequence[str] = BOUNDS, relation: Relation | None = None
-) -> Cost:
+def epsilon_of(ledger: Ledger, delta: float, only: Sequence[str] = BOUNDS, relation: Relation | None = None) -> Cost:
     """The smallest valid epsilon of the ledger at ``delta``; see :class:`Cost`.
 
     Parameters

@@ -72,13 +72,18 @@ def test_a_damaged_file_is_one_clear_error(tmp_path, text):
 def test_two_processes_cannot_both_spend(tmp_path):
     """Four processes charge a tenth until they are refused; the file then holds the budget exactly."""
     Accountant.start(2, 1e-3, tmp_path / "b.json")
-    code = (
-        "import sys; from dpbayes_bench.accountant import *\n"
+    code = (  # the module alone, which needs the standard library only
+        "import sys; from accountant import *\n"
         "a, done = Accountant(file=sys.argv[1]), 0\n"
         "try:\n    while True:\n        a.charge(.1, 1e-6); done += 1\nexcept BudgetSpent:\n    print(done)"
     )
     jobs = [
-        subprocess.Popen([sys.executable, "-c", code, tmp_path / "b.json"], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+        subprocess.Popen(
+            [sys.executable, "-c", code, tmp_path / "b.json"],
+            cwd=ROOT / "dpbayes_bench",
+            stdout=subprocess.PIPE,
+            text=True,
+        )
         for _ in range(4)
     ]
     assert sum(int(job.communicate()[0]) for job in jobs) == 20
@@ -136,7 +141,12 @@ def test_a_cost_is_two_numbers(cost, tmp_path):
 
 @pytest.mark.parametrize(
     ("epsilon", "delta", "said"),
-    [("1", 1e-6, "epsilon = '1' is not a number"), (True, 1e-6, "True"), (1, None, "delta = None"), (1, 1.0, "delta = 1")],
+    [
+        ("1", 1e-6, "epsilon = '1' is not a number"),
+        (True, 1e-6, "True"),
+        (1, None, "delta = None"),
+        (1, 1.0, "delta = 1"),
+    ],
 )
 def test_a_budget_is_two_numbers(epsilon, delta, said):
     with pytest.raises(ValueError, match=said):
