@@ -357,9 +357,7 @@ def container_faults(values: Any, word: str) -> list[str]:
     if hasattr(values, "toarray"):
         return [f"{word} is a sparse matrix; give {word}.toarray()"]
     if np.ma.isMaskedArray(values):
-        return [
-            f"{word} is a masked array; drop the rows with masked values, or give a schema, by which they are missing"
-        ]
+        return [f"{word} is a masked array; drop its masked rows, or give a schema, by which such values are missing"]
     if values is None:
         return [f"{word} is None; give its rows"]
     names = list(map(str, values.columns)) if hasattr(values, "columns") else []

@@ -1,7 +1,7 @@
 """A noisy count of fields that did not fit their column, and of empty rows.
 
-A row that cannot be read changes nothing except its own part of a fit, so a table in a wrong format would pass without a
-word. Each fit of rows by a schema therefore spends a hundredth of its budget on one release: how many fields of each
+A row that cannot be read changes nothing except its own part of a fit, so a table in a wrong format would pass without
+a word. Each fit of rows by a schema therefore spends a hundredth of its budget on one release: how many fields of each
 column were replaced by a default, and how many rows are empty. Everything else here is post-processing with public
 numbers.
 """
