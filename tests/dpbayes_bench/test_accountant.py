@@ -64,7 +64,7 @@ def test_a_damaged_file_is_one_clear_error(tmp_path, text):
     held = Accountant.start(1, 1e-5, tmp_path / "b.json")
     (tmp_path / "b.json").write_text(text, encoding="utf-8", errors="surrogateescape")
     for use in (lambda: Accountant(file=tmp_path / "b.json"), lambda: held.charge(0.1, 1e-6), lambda: held.spent):
-        with pytest.raises(BudgetFileError, match="damaged .*; restore it from a copy"):
+        with pytest.raises(BudgetFileError, match=r"damaged .*; restore it from a copy"):
             use()
     assert (tmp_path / "b.json").read_bytes() == text.encode("utf-8", "surrogateescape")
 
