@@ -25,7 +25,7 @@ OUTSIDE = "DPBAYES_DATASETS"
 
 # Files of this folder that are not data sets.
 _PLUMBING = frozenset(
-    {"base", "draft", "fetch", "files", "packages", "records", "row_faults", "schema", "store", "synthetic"}
+    {"arrays", "base", "draft", "fetch", "files", "packages", "records", "row_faults", "schema", "store", "synthetic"}
     | {"yaml_file"}
 )
 

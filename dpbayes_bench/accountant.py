@@ -29,7 +29,8 @@ class Accountant:
     Parameters
     ----------
     epsilon, delta : the budget of all fits together. None takes that of the file.
-    file : a file that holds the sum, for fits of several processes. :meth:`start` makes it. None counts in this process.
+    file : a file that holds the sum, for fits of several processes. :meth:`start` makes it. None: it counts in this
+        process.
 
     Copies are the same accountant, so that clones of scikit-learn share it. A pickled one without a file refuses every
     fit, because it would count anew. Raises ValueError for a wrong budget, and BudgetFileError for a file that is
@@ -132,7 +133,7 @@ def _read(path: Path) -> tuple[tuple[float, float], list[dict[str, Any]]]:
     """The budget of a file and its fits. Raises BudgetFileError."""
     if not path.is_file():
         raise BudgetFileError(
-            f"no budget file {path}; if this table was never fitted, make it with Accountant.start(epsilon, delta, file)"
+            f"no budget file {path}; if its table was never fitted, make it with Accountant.start(epsilon, delta, file)"
         )
     try:
         told = json.loads(path.read_text(encoding="utf-8"))

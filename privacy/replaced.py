@@ -1,7 +1,7 @@
 """A noisy count of fields that did not fit their column, and of empty rows.
 
-A row that cannot be read changes nothing except its own part of a fit, so a table in a wrong format would pass without a
-word. Each fit of rows by a schema therefore spends a hundredth of its budget on one release: how many fields of each
+A row that cannot be read changes nothing except its own part of a fit, so a table in a wrong format would pass without
+a word. Each fit of rows by a schema therefore spends a hundredth of its budget on one release: how many fields of each
 column were replaced by a default, and how many rows are empty. Everything else here is post-processing with public
 numbers.
 """
@@ -58,21 +58,22 @@ class Counted:
     @property
     def sentences(self) -> list[str]:
         """What the counts can see, and one sentence if a column is above ``REPORTED``."""
-        can = f"{100 * SHARE:g} % of the budget counts the fields that did not fit. At these public numbers it " + (
-            f"reports a column of which {100 * self.visible:.1f} % or more did not fit."
-            if self.visible <= TOO_LARGE
-            else f"sees too little: only {100 * min(self.visible, 1.0):.0f} % or more of a column would be reported."
-            if self.visible <= 1
-            else "sees nothing: even a column without any field that fits might not be reported."
-        )
-        found = [
-            f"{100 * share:.0f} % of {'the rows are empty' if j == len(self.columns) - 1 else f'the fields of {name}'}"
-            for j, (name, share) in enumerate(zip(self.columns, self.lower, strict=True))
-            if share > REPORTED
+        share = 100 * self.visible
+        if self.visible <= TOO_LARGE:
+            sees = f"reports a column of which {share:.1f} % or more did not fit"
+        elif self.visible <= 1:
+            sees = f"sees too little: it reports a column only if {share:.0f} % or more of it did not fit"
+        else:
+            sees = "sees nothing: it may not report a column without any field that fits"
+        out = [
+            f"{100 * SHARE:g} % of the budget counts the fields that did not fit. At these public numbers it {sees}."
         ]
-        if not found:
-            return [can]
-        return [can, f"Check the format of the table: at least {', '.join(found)} did not fit and were replaced."]
+        found = []
+        for name, low in zip(self.columns, self.lower, strict=True):
+            if low > REPORTED:
+                of = "the rows are empty" if name == self.columns[-1] else f"the fields of {name} were replaced"
+                found.append(f"{100 * low:.0f} % of {of}")
+        return out + ([f"Check the format of the table: at least {', and '.join(found)}."] if found else [])
 
 
 def visible_share(columns: int, n: int, epsilon: float, delta: float) -> float:

@@ -53,9 +53,7 @@ DRAWS = "draws.csv"
 @click.option("--epsilon", required=True, type=float, metavar="E", help="budget of the whole fit")
 @click.option("--delta", type=float, default=1e-5, metavar="D", help="default: 1e-5")
 @click.option("--accept", multiple=True, metavar="LEAK...", help="what epsilon does not count and you accept, by name")
-@click.option(
-    "--budget", type=click.Path(path_type=Path), metavar="FILE.json", help="budget of all fits of the table"
-)
+@click.option("--budget", type=click.Path(path_type=Path), metavar="FILE.json", help="budget of all fits of the table")
 @click.option("--unchecked", is_flag=True, help="fit without ./bench check-rows")
 @click.option("--draws", type=click.IntRange(1, 1_000_000), default=4000, metavar="N", help="default: 4000")
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="instead of results/fit/NAME")
@@ -90,7 +88,7 @@ def fit(args: SimpleNamespace) -> Path:
         warnings.showwarning = lambda message, *more: say(f"warning: {message}")
         found = fits.fit(
             x, rows.y, model=model, method=args.method, epsilon=args.epsilon, delta=args.delta,
-            bounds=bounds_of(schema), n_public=schema.n, accept=args.accept, empty=rows.empty, replaced=rows.replaced,
+            accept=args.accept, empty=rows.empty, replaced=rows.replaced,
             schema=schema,
         )  # fmt: skip
     with written(out) as folder:
@@ -178,15 +176,6 @@ def progress(seconds: float | None) -> Iterator[None]:
     finally:
         done.set()
         thread.join()
-
-
-def bounds_of(schema: Schema) -> fits.Bounds | None:
-    """The ranges of a schema, or None if it states none. The coding of columns as 0 and 1 has ranges of its own."""
-    x = {name: pair for name, pair in zip(schema.coded, schema.bounds, strict=True) if pair is not None}
-    if not x and schema.y_bounds is None:
-        return None
-    source = "; ".join(schema.sources) or "the schema, without a source"
-    return fits.Bounds(x=x, y=schema.y_bounds, citation=source)
 
 
 def flat(draws: dict[str, np.ndarray], columns: tuple[str, ...]) -> pd.DataFrame:

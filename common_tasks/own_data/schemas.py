@@ -47,9 +47,7 @@ def schema_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """A decorator that adds the options of :func:`schema_of`: a schema, or what it is drafted from."""
     options = [
         click.option("--schema", type=_PATH, metavar="FILE.yaml", help="the public schema of the table"),
-        click.option(
-            "--task", type=click.Choice(TASKS[:2]), help="kind of regression, if no schema says it"
-        ),
+        click.option("--task", type=click.Choice(TASKS[:2]), help="kind of regression, if no schema says it"),
         click.option("--target", metavar="COLUMN", help="what is predicted, if no schema says it"),
         click.option("--rows", type=click.IntRange(1), metavar="N", help="public number of rows, likewise"),
         click.option("--bounds", type=_PATH, metavar="FILE.yaml", help="public ranges of columns, for a draft"),

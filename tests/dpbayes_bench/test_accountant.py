@@ -64,7 +64,7 @@ def test_a_damaged_file_is_one_clear_error(tmp_path, text):
     held = Accountant.start(1, 1e-5, tmp_path / "b.json")
     (tmp_path / "b.json").write_text(text, encoding="utf-8", errors="surrogateescape")
     for use in (lambda: Accountant(file=tmp_path / "b.json"), lambda: held.charge(0.1, 1e-6), lambda: held.spent):
-        with pytest.raises(BudgetFileError, match="damaged .*; restore it from a copy"):
+        with pytest.raises(BudgetFileError, match=r"damaged .*; restore it from a copy"):
             use()
     assert (tmp_path / "b.json").read_bytes() == text.encode("utf-8", "surrogateescape")
 
@@ -72,13 +72,18 @@ def test_a_damaged_file_is_one_clear_error(tmp_path, text):
 def test_two_processes_cannot_both_spend(tmp_path):
     """Four processes charge a tenth until they are refused; the file then holds the budget exactly."""
     Accountant.start(2, 1e-3, tmp_path / "b.json")
-    code = (
-        "import sys; from dpbayes_bench.accountant import *\n"
+    code = (  # the module alone, which needs the standard library only
+        "import sys; from accountant import *\n"
         "a, done = Accountant(file=sys.argv[1]), 0\n"
         "try:\n    while True:\n        a.charge(.1, 1e-6); done += 1\nexcept BudgetSpent:\n    print(done)"
     )
     jobs = [
-        subprocess.Popen([sys.executable, "-c", code, tmp_path / "b.json"], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+        subprocess.Popen(
+            [sys.executable, "-c", code, tmp_path / "b.json"],
+            cwd=ROOT / "dpbayes_bench",
+            stdout=subprocess.PIPE,
+            text=True,
+        )
         for _ in range(4)
     ]
     assert sum(int(job.communicate()[0]) for job in jobs) == 20
