@@ -144,7 +144,7 @@ class _Made:
         last = np.flatnonzero(what[stops] == _END)
         first = np.concatenate([[0], last[:-1] + 1])
         width = len(self.schema.columns)
-        if self.schema.separator == " " or width == 1:
+        if self.schema.separator in (" ", self.schema.decimal) or width == 1:
             return np.zeros(len(last), dtype=bool)
         plain = (last - first + 1 == width) & (np.diff(stops[last], prepend=-1) <= MOST_BYTES)
         # the byte in front of the block ends a line

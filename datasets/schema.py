@@ -296,8 +296,6 @@ def _problems(schema: Any) -> list[str]:
         out.append(f"separator: give one of {', '.join(SEPARATORS)}")
     if schema.decimal not in DECIMALS.values():
         out.append("decimal: give point or comma")
-    if schema.decimal == schema.separator:
-        out.append("separator and decimal sign are both a comma; one of them is something else")
     if schema.n < 1:
         out.append("rows: give the public number of rows, at least 1")
     if schema.task not in TASKS:
