@@ -205,7 +205,7 @@ ANY_ROW = st.one_of(
         st.one_of(
             st.text(max_size=8).map(lambda t: t.encode("utf-8", "surrogatepass")), st.binary(max_size=6),
             st.floats().map(lambda f: repr(f).encode()), st.integers().map(lambda k: str(k).encode()),
-            st.sampled_from([b'"', b"", b"\0", b"1e400", "café".encode(), b"caf\xe9", b"-", b"1e", b"2.", b".5", b"+1"]),
+            st.sampled_from([b'"', b"", b"\0", b"1e400", "café".encode(), b"caf\xe9", b"-", b"1e", b"2.", b".5"]),
         ),
         min_size=4, max_size=8,
     ).map(lambda fields: b",".join(fields).replace(b"\n", b"")),
@@ -339,7 +339,8 @@ def test_a_file_that_is_not_there(tmp_path):
 
 def test_faults_of_rows_are_counted_by_column_and_kind_without_values(tmp_path):
     rows = [
-        b"30,caf\xc3\xa9,yes,z,1,2", b"31,caf\xe9,yes,z,1,2", b'"3,5",CAF\xc3\x89,yes,z,1,2', b"x,zx,yes,z,,zx", b'"open', b"1,2"
+        b"30,caf\xc3\xa9,yes,z,1,2", b"31,caf\xe9,yes,z,1,2", b'"3,5",CAF\xc3\x89,yes,z,1,2', b"x,zx,yes,z,,zx",
+        b'"open', b"1,2",
     ]  # fmt: skip
     path = tmp_path / "rows.csv"
     path.write_bytes(b"\n".join([HEAD, *rows]))
@@ -350,8 +351,8 @@ def test_faults_of_rows_are_counted_by_column_and_kind_without_values(tmp_path):
         "1 of 6 lines (16.67%) have an odd number of quotes",
         "column 'age': 2 of 6 fields (33.33%) do not fit: 1 with a comma, which is not the decimal sign, 1 no number; "
         "first row 3",
-        "column 'town': 3 of 6 fields (50.00%) do not fit: 1 not in utf-8, 1 differ from a level in upper and lower case "
-        "only, 1 not listed as a level; first row 2",
+        "column 'town': 3 of 6 fields (50.00%) do not fit: 1 not in utf-8, 1 differ from a level in upper and lower "
+        "case only, 1 not listed as a level; first row 2",
         "column 'score': 1 of 6 fields (16.67%) do not fit: 1 missing; first row 4",
         "column 'y': 1 of 6 fields (16.67%) do not fit: 1 no number; first row 4",
     ]

@@ -9,7 +9,19 @@ import yaml
 
 from datasets import yaml_file
 from datasets.schema import (
-    ABSENT, BOOLEAN, EMPTY, ESTIMATE, LEFT_OUT, LEVELS, NUMBER, OTHER, TO_STATE, Column, Problems, Schema, TableError,
+    ABSENT,
+    BOOLEAN,
+    EMPTY,
+    ESTIMATE,
+    LEFT_OUT,
+    LEVELS,
+    NUMBER,
+    OTHER,
+    TO_STATE,
+    Column,
+    Problems,
+    Schema,
+    TableError,
     codec,
 )  # fmt: skip
 
@@ -77,7 +89,8 @@ columns:
     with pytest.raises(Problems) as e:
         Schema.read(written(tmp_path, text))
     for said in (
-        "nobody knows 'row'", "rows is missing", "the encoding 'utf-16'", "separator: 'colon'; give one of comma", "decimal: 'komma'",
+        "nobody knows 'row'", "rows is missing", "the encoding 'utf-16'", "separator: 'colon'; give one of",
+        "decimal: 'komma'",
         "target: there is no column 'price'; the columns are a, b, c", "column 'a': range: [1, 0]",
         "column 'a': default: state what", "column 'b': range: give [lower, upper], two numbers, or `estimate`",
         "column 'c': levels: x is listed twice", "column 'c': levels: (other) and (missing) are not listed",
@@ -109,7 +122,8 @@ columns:
     ],
 )  # fmt: skip
 def test_a_schema_that_is_wrong(change, said):
-    good = {"n": 9, "target": "y", "task": "regression", "columns": (Column("a", NUMBER, default=EMPTY), Column("y", NUMBER))}  # fmt: skip
+    columns = (Column("a", NUMBER, default=EMPTY), Column("y", NUMBER))
+    good = {"n": 9, "target": "y", "task": "regression", "columns": columns}
     Schema(**good)
     with pytest.raises(Problems) as e:
         Schema(**(good | change))
@@ -123,8 +137,8 @@ def test_encodings_of_one_byte_and_utf_8(name):
     assert codec(name)
 
 
-@pytest.mark.parametrize("name", ["utf-16", "utf-7", "utf-8-sig", "shift_jis", "gbk", "cp932", "cp037", "unicode_escape",
-                                  "raw_unicode_escape", "rot13", "base64", "punycode", "no such", ""])  # fmt: skip
+@pytest.mark.parametrize("name", ["utf-16", "utf-7", "utf-8-sig", "shift_jis", "gbk", "cp932", "cp037",
+                                  "unicode_escape", "raw_unicode_escape", "rot13", "base64", "punycode", "no such", ""])  # fmt: skip
 def test_other_encodings_are_refused(name):
     with pytest.raises(TableError):
         codec(name)
@@ -153,7 +167,7 @@ def test_the_loader_of_texts_refuses_a_key_that_is_there_twice(tmp_path):
 
 
 def test_a_range_may_be_estimated_only_by_that_word():
-    document = {"rows": "9", "task": "regression", "target": "y", "columns": {
-        "a": {"kind": "number", "range": "guess", "default": EMPTY}, "y": {"kind": "number", "range": ESTIMATE}}}  # fmt: skip
+    columns = {"a": {"kind": "number", "range": "guess", "default": EMPTY}, "y": {"kind": "number", "range": ESTIMATE}}
+    document = {"rows": "9", "task": "regression", "target": "y", "columns": columns}
     with pytest.raises(Problems, match="column 'a': range: give"):
         Schema.of(document)

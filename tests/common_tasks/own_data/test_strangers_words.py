@@ -91,7 +91,7 @@ def written(tmp_path_factory, asked) -> tuple[Path, list[str]]:
     frame.to_csv(folder / FILE, index=False)
     known = table.facts(folder / FILE, "class", "classification")
     coded = [f"text={level}" for level in sorted(LEVELS)[1:]]
-    assert (known.columns, known.labels) == ([*names, *coded], sorted(LABELS))
+    assert (known.schema.coded, known.schema.classes) == ((*names, *coded), tuple(sorted(LABELS)))
     scores = made_up.linear_regression()
     args = Namespace(task="classification", epsilon=[1.0], delta=1e-5, target=names[0], bounds=None, levels=None)
     args.drop, args.no_header, args.columns = names, False, ""
