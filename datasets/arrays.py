@@ -142,7 +142,9 @@ def _is_missing(value: Any) -> bool:
         return True
     if isinstance(value, np.datetime64 | np.timedelta64):
         return bool(np.isnat(value))
-    return isinstance(value, float | np.floating | Decimal) and math.isnan(value)
+    if isinstance(value, Decimal):
+        return value.is_nan()
+    return isinstance(value, float | np.floating) and math.isnan(value)
 
 
 def _double(value: Any) -> float | None:
