@@ -102,7 +102,7 @@ def fit(args: SimpleNamespace) -> Path:
         source = markdown(args, found, draws, schema, names)
         write_text(folder / "fit.md", source)
         write_text(folder / "index.html", page.html(source, folder))
-    print(visible("\n".join([str(found.privacy), f"Page: {out / 'index.html'}"])))
+    print(visible("\n".join([str(found), f"Page: {out / 'index.html'}"])))
     return out / "index.html"
 
 
@@ -231,7 +231,7 @@ def markdown(
         "## The guarantee",
         plain(p.guarantee),
         "It holds if the limits below are acceptable to you:",
-        "\n".join(f"- {plain(sentence)}" for sentence in p.limits),
+        "\n".join(f"- {plain(sentence)}" for sentence in (*p.limits, *found.asked["limits"])),
         "## Parameters",
         f"In original units, from {args.draws} draws. {plain(p.intervals)} No score was computed on your rows, so this "
         "page does not say how good the fit is.",

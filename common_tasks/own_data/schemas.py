@@ -37,8 +37,8 @@ from workflow.cli import Several, stated, table_options
 
 SCHEMA = "schema.yaml"
 PRIVATE = (
-    "This output is private: it follows from the rows. Do not show it. A schema that is changed by it is not public any "
-    "more."
+    "This output is private: it follows from the rows. Do not show it. A schema that is changed by it is not public "
+    "any more."
 )
 _PATH = click.Path(path_type=Path)
 

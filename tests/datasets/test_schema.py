@@ -137,8 +137,13 @@ def test_encodings_of_one_byte_and_utf_8(name):
     assert codec(name)
 
 
-@pytest.mark.parametrize("name", ["utf-16", "utf-7", "utf-8-sig", "shift_jis", "gbk", "cp932", "cp037",
-                                  "unicode_escape", "raw_unicode_escape", "rot13", "base64", "punycode", "no such", ""])  # fmt: skip
+@pytest.mark.parametrize(
+    "name",
+    [
+        "utf-16", "utf-7", "utf-8-sig", "shift_jis", "gbk", "cp932", "cp037", "unicode_escape", "raw_unicode_escape",
+        "rot13", "base64", "punycode", "no such", "",
+    ],
+)  # fmt: skip
 def test_other_encodings_are_refused(name):
     with pytest.raises(TableError):
         codec(name)
