@@ -245,11 +245,13 @@ class _Plain(yaml.SafeDumper):
     yaml_implicit_resolvers: ClassVar[dict] = {}
 
 
+# a list is one line, and each statement about a column has a line of its own
+_Plain.add_representer(list, lambda to, values: to.represent_sequence("tag:yaml.org,2002:seq", values, flow_style=True))
+
+
 def to_yaml(document: Any) -> str:
     """YAML of texts, lists and mappings, which reads back the same with ``yaml_file.TEXT``."""
-    return yaml.dump(
-        document, Dumper=_Plain, sort_keys=False, allow_unicode=True, width=1_000_000, default_flow_style=None
-    )
+    return yaml.dump(document, Dumper=_Plain, sort_keys=False, allow_unicode=True, width=1_000_000)
 
 
 @cache

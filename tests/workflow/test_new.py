@@ -232,7 +232,7 @@ def test_a_table_that_cannot_be_taken_is_refused(text, words, tmp_path, capsys):
 def test_an_empty_table_is_refused_without_a_target(tmp_path, capsys):
     (tmp_path / "rows.csv").touch()
     assert cli.main(["new", "dataset", "mine", str(tmp_path / "rows.csv")], tmp_path) == 2
-    assert "rows.csv is empty; give a CSV file" in capsys.readouterr().err
+    assert "rows.csv is empty, or its first line cannot be read; give a CSV file" in capsys.readouterr().err
 
 
 #: what a name would do if it were run, in the folder of the process

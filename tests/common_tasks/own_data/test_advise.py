@@ -337,7 +337,7 @@ def test_cores_of_the_environment_may_be_all(monkeypatch):
 def test_an_option_takes_several_words():
     words = ["--task", "regression", "--rows", "100", "--epsilon", "0.1", "8", "--columns", "2", "--methods", "a", "b"]
     found = advise.command.make_context("advise", [*words, "--epsilon", "1"]).params
-    assert (found["epsilon"], found["methods"], found["columns"]) == ((0.1, 8.0, 1.0), ("a", "b"), "2")
+    assert (found["epsilon"], found["methods"], found["columns"]) == ((0.1, 8.0, 1.0), ("a", "b"), 2)
 
 
 def test_scores_by_shape_have_a_row_per_method():
