@@ -149,11 +149,17 @@ class _Made:
         plain = (last - first + 1 == width) & (np.diff(stops[last], prepend=-1) <= MOST_BYTES)
         # the byte in front of the block ends a line
         follows = np.frombuffer((b"\n" + block[:-1]).translate(self.next), np.uint8)
-        bad = np.flatnonzero((follows & what) == 0)
-        field = np.searchsorted(stops, bad)
-        line = np.searchsorted(last, field)
-        in_number = self.is_number[np.minimum(field - first[line], width - 1)]
-        plain[line[in_number | (what[bad] == _ODD)]] = False
+        bad = (follows & what) == 0
+        if not bad.any():
+            return plain
+        plain[np.searchsorted(stops[last], np.flatnonzero(what == _ODD))] = False
+        # per byte the number of bytes before it that may not be where they are, if they are of a number
+        wrong = np.concatenate([[0], np.cumsum(bad, dtype=np.int32)])
+        begins = np.concatenate([[0], stops + 1])
+        found = np.flatnonzero(plain)
+        for k in np.flatnonzero(self.is_number):
+            field = first[found] + k
+            plain[found[wrong[stops[field] + 1] > wrong[begins[field]]]] = False
         return plain
 
     def _fast(self, block: bytes, plain: np.ndarray, start: int) -> bool:
@@ -190,14 +196,18 @@ class _Made:
         replaced, names, at = [], [], 0
         for j, (_, column) in enumerate(self.used):
             if column.name == schema.target:
-                y[~empty] = self.values[j, ~empty]
+                y[:] = self.values[j]
                 continue
-            for level in range(1, len(column.coded) + 1):
-                here = self.values[j] == level if column.kind == LEVELS else self.values[j]
-                x[~empty, at] = here[~empty]
-                at += 1
+            if column.kind == LEVELS:
+                level = self.values[j].astype(np.int64)
+                coded = np.flatnonzero(level)
+                x[coded, at + level[coded] - 1] = 1.0
+            else:
+                x[:, at] = self.values[j]
+            at += len(column.coded)
             replaced.append(self.unfit[j])
             names.append(column.name)
+        x[empty], y[empty] = 0.0, 0.0
         if schema.target is not None:
             replaced.append(empty)
             names.append(schema.target)
