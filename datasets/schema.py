@@ -109,7 +109,8 @@ class Column:
         """The treatment of the column, in words."""
         if self.kind == LEFT_OUT:
             return self.kind
-        fill = f"; a field that does not fit becomes {shown(self.default)}" if self.default else ""
+        what = "makes an empty row" if self.default == EMPTY else f"becomes {shown(self.default)}"
+        fill = f"; a field that does not fit {what}" if self.default else ""
         if self.kind == LEVELS:
             count, made = len(self.all_levels), len(self.coded)
             return (

@@ -213,7 +213,7 @@ def dataset(name: str, file: Path | None, target: str | None, task: str, **given
     write_new({path: render("dataset.py", name, **facts)})
     schema = facts["schema"]
     if file:
-        columns = [f"{c.name}: {c.words}" for c in schema.columns if c.name != facts["target"]]
+        columns = [f"{c.name}: {c.words if c.levels else c.kind}" for c in schema.columns if c.name != facts["target"]]
         click.echo("\n".join([schema.words, *columns]))
     after = "" if file else "name, columns, rows and sha256 of its file, "
     click.echo(

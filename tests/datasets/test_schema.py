@@ -160,7 +160,7 @@ def test_words_of_columns():
     )
     assert Column("a", NUMBER).words == "number; range estimated from the budget"
     assert Column("a", BOOLEAN, default=EMPTY).words == (
-        "true or false, coded as 1 and 0; a field that does not fit becomes empty row"
+        "true or false, coded as 1 and 0; a field that does not fit makes an empty row"
     )
 
 
