@@ -60,7 +60,10 @@ def measure(rows: int = ROWS, rounds: int = ROUNDS) -> pd.DataFrame:
         for what in FILES:
             schema = written(what, path, rows)
             pairs = [
-                (seconds(lambda: pd.read_csv(path, low_memory=False)), seconds(lambda: records.read(path, schema)))
+                (
+                    seconds(lambda: pd.read_csv(path, low_memory=False)),
+                    seconds(lambda schema=schema: records.read(path, schema)),
+                )
                 for _ in range(rounds)
             ]
             pandas, ours = (min(times) for times in zip(*pairs, strict=True))

@@ -140,7 +140,7 @@ def test_the_data_set_of_the_walk_reads_its_file(shown, tmp_path):
     module = shown("new dataset my_table")
     assert isinstance(module.DATASET, DataSet)
     file = tmp_path / "my_table.csv"
-    file.write_text("target,second,first\n1,2,3\n4,5,6\n")
+    file.write_text("first,second,target\n3,2,1\n6,5,4\n")
     table = module.parse(file)
     assert table.x.tolist() == [[3, 2], [6, 5]]
     assert table.y.tolist() == [1, 4]
