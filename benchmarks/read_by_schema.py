@@ -23,7 +23,7 @@ from datasets import records
 from datasets.files import write_csv
 from datasets.schema import ABSENT, EMPTY, LEVELS, NUMBER, OTHER, Column, Schema
 
-ROWS, WIDTH, ROUNDS = 1_000_000, 10, 3
+ROWS, WIDTH, ROUNDS = 1_000_000, 10, 2
 WORDS = tuple(f"level {k}" for k in range(20))
 FILES = ("numbers", "short", "texts", "faults")
 TABLE = Path(__file__).parent / "reference" / "read_by_schema.csv"
