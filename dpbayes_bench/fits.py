@@ -237,7 +237,7 @@ def fit(
     accept : names of what is accepted of a method that leaks or claims nothing, such as "public n".
     accountant : adds up fits of the same rows, :class:`Accountant`. It is charged before a row is mapped by a schema.
     random_state : None takes the noise from the operating system. A number makes the noise public and warns.
-    empty, replaced : of rows that a schema has mapped already: (n,) bool, the rows that add nothing, and (n, k) bool,
+    empty, replaced : of n_public rows that a schema has mapped already: (n,) bool, the rows that add nothing, and (n, k) bool,
         the fields that were replaced, with ``empty`` as last column. X then has the columns ``schema.coded``. A
         hundredth of the budget counts the fields that were replaced, as it does for a schema.
 
@@ -272,7 +272,7 @@ def fit(
         wrong.append("bounds: the schema states the ranges; leave bounds out")
     elif bounds is not None and not isinstance(bounds, Bounds):
         wrong.append(f"bounds is of type {type(bounds).__name__}; give Bounds(x=..., y=..., citation=...) or None")
-    wrong += _container_faults(X, y, model, schema, empty, replaced)
+    wrong += _container_faults(X, y, model, schema, empty, replaced, n)
     columns = tuple(schema.coded) if schema is not None else checked(names_of, X) if not wrong else ()
     public = checked(_public, kind, columns, bounds, n, schema) if not wrong else None
     if wrong:
@@ -314,7 +314,7 @@ def fit(
 
 
 def _number_of_rows(n_public: Any, schema: Any) -> int:
-    if schema is not None:
+    if hasattr(schema, "coded"):
         if n_public not in (None, schema.n):
             raise ValueError(f"n_public = {n_public!r}, but the schema states {schema.n} rows; leave n_public out")
         return int(schema.n)
@@ -324,8 +324,13 @@ def _number_of_rows(n_public: Any, schema: Any) -> int:
     return int(n_public)
 
 
-def _container_faults(X: Any, y: Any, model: str, schema: Any, empty: Any, replaced: Any) -> list[str]:
-    """Everything that is wrong with the containers of rows, by their types, shapes and names of columns."""
+def _container_faults(
+    X: Any, y: Any, model: str, schema: Any, empty: Any, replaced: Any, rows: int | None
+) -> list[str]:
+    """Everything that is wrong with the containers of rows, by their types, shapes and names of columns.
+
+    ``rows``: the public number of rows, None if it is wrong.
+    """
     out = []
     if schema is not None:
         if not hasattr(schema, "coded"):
@@ -336,9 +341,14 @@ def _container_faults(X: Any, y: Any, model: str, schema: Any, empty: Any, repla
         elif task == "classification" and len(schema.classes) != 2:
             out.append(f"the target has {len(schema.classes)} classes; a logistic model has two: one against the rest")
     if empty is not None:
-        n, d = len(empty), None if schema is None else len(schema.coded)
-        if np.ndim(X) != 2 or len(X) != n or d not in (None, np.shape(X)[1]) or np.shape(y) != (n,):
-            out.append(f"X has the shape {np.shape(X)} and y {np.shape(y)}; empty has {n} rows")
+        n, d = len(empty) if rows is None else rows, None if schema is None else len(schema.coded)
+        if (
+            np.ndim(X) != 2
+            or len(X) != n
+            or d not in (None, np.shape(X)[1])
+            or {np.shape(y), np.shape(empty)} != {(n,)}
+        ):
+            out.append(f"X has the shape {np.shape(X)}, y {np.shape(y)}, empty {np.shape(empty)}; n_public is {n}")
         if replaced is not None and (np.ndim(replaced) != 2 or len(replaced) != n):
             out.append(f"replaced has the shape {np.shape(replaced)}; give one row per row of X")
         return out
