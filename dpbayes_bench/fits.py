@@ -237,9 +237,9 @@ def fit(
     accept : names of what is accepted of a method that leaks or claims nothing, such as "public n".
     accountant : adds up fits of the same rows, :class:`Accountant`. It is charged before a row is mapped by a schema.
     random_state : None takes the noise from the operating system. A number makes the noise public and warns.
-    empty, replaced : of n_public rows that a schema has mapped already: (n,) bool, the rows that add nothing, and (n, k) bool,
-        the fields that were replaced, with ``empty`` as last column. X then has the columns ``schema.coded``. A
-        hundredth of the budget counts the fields that were replaced, as it does for a schema.
+    empty, replaced : of n_public rows that a schema has mapped already: (n,) bool, the rows that add nothing, and
+        (n, k) bool, the fields that were replaced, with ``empty`` as last column. X then has the columns
+        ``schema.coded``. A hundredth of the budget counts the fields that were replaced, as it does for a schema.
 
     Not protected: how long a fit takes, and how much memory. Without a schema, nor is whether each value is a finite
     number: such a row is refused before the accountant is charged, and the refusal tells that there is one.
@@ -270,11 +270,14 @@ def fit(
         wrong.append(f"accountant is of type {type(accountant).__name__}; give an Accountant or None")
     if schema is not None and bounds is not None:
         wrong.append("bounds: the schema states the ranges; leave bounds out")
+        bounds = None
     elif bounds is not None and not isinstance(bounds, Bounds):
         wrong.append(f"bounds is of type {type(bounds).__name__}; give Bounds(x=..., y=..., citation=...) or None")
-    wrong += _container_faults(X, y, model, schema, empty, replaced, n)
-    columns = tuple(schema.coded) if schema is not None else checked(names_of, X) if not wrong else ()
-    public = checked(_public, kind, columns, bounds, n, schema) if not wrong else None
+        bounds = None
+    unfit = _container_faults(X, y, model, schema, empty, replaced, n)
+    wrong += unfit
+    columns = None if unfit else tuple(schema.coded) if schema is not None else checked(names_of, X)
+    public = checked(_public, kind, columns, bounds, n, schema) if kind and columns else None
     if wrong:
         several = "; ".join(f"({k}) {text}" for k, text in enumerate(wrong, start=1))
         raise ValueError(wrong[0] if len(wrong) == 1 else several)
@@ -341,13 +344,8 @@ def _container_faults(
         elif task == "classification" and len(schema.classes) != 2:
             out.append(f"the target has {len(schema.classes)} classes; a logistic model has two: one against the rest")
     if empty is not None:
-        n, d = len(empty) if rows is None else rows, None if schema is None else len(schema.coded)
-        if (
-            np.ndim(X) != 2
-            or len(X) != n
-            or d not in (None, np.shape(X)[1])
-            or {np.shape(y), np.shape(empty)} != {(n,)}
-        ):
+        n, d = len(empty) if rows is None else rows, np.shape(X)[1:] if schema is None else (len(schema.coded),)
+        if np.shape(X) != (n, *d) or len(d) != 1 or {np.shape(y), np.shape(empty)} != {(n,)}:
             out.append(f"X has the shape {np.shape(X)}, y {np.shape(y)}, empty {np.shape(empty)}; n_public is {n}")
         if replaced is not None and (np.ndim(replaced) != 2 or len(replaced) != n):
             out.append(f"replaced has the shape {np.shape(replaced)}; give one row per row of X")

@@ -391,11 +391,11 @@ def test_a_range_that_is_none_is_refused(x, y, said):
 
 
 def test_every_wrong_argument_is_listed_and_nothing_is_charged():
-    charged = dpb.Accountant(5, 1e-6)
+    charged, wrong = dpb.Accountant(5, 1e-6), dpb.Bounds(x={"agee": (0, 1)}, citation="c")
     with pytest.raises(ValueError) as error:
-        a_fit("whitened_sp", epsilon=0, delta=2, n_public=0, bounds=3, accept=("x",), accountant=charged)
+        a_fit("whitened_sp", epsilon=0, delta=2, n_public=0, bounds=wrong, accountant=charged)
     assert str(error.value).startswith("(1) no method 'whitened_sp'")
-    said = ("(2) epsilon = 0", "(3) n_public = 0", "(4) bounds is of type int")
+    said = ("(2) epsilon = 0", "(3) n_public = 0", "(4) bounds: X has no column 'agee'; did you mean age?")
     assert all(word in str(error.value) for word in said)
     assert charged.spent == (0, 0)
 
@@ -422,7 +422,7 @@ def test_a_container_is_refused_before_the_charge(change, said):
     with pytest.raises(ValueError, match=said):
         dpb.fit(change(X), y, **given)
     for target in (pd.Series(pd.date_range("2020-01-01", periods=40)), np.ma.masked_greater(y, 100), y + 1j, None):
-        with pytest.raises(ValueError, match="^y is "):
+        with pytest.raises(ValueError, match=r"^y is "):
             dpb.fit(X, target, **given)
     assert charged.spent == (0, 0)
 
