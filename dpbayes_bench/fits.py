@@ -1,9 +1,9 @@
 """Private fits on a user's own rows.
 
 :func:`fit` runs one method of ``methods/`` once, under a budget that refuses to overspend. Private rows stay inside: a
-:class:`PrivateFit` holds what was released and the ledger, and nothing else that depends on a row. What is refused
-follows from the schema, names of columns and arguments. Methods are imported inside functions, so that reading results
-stays fast.
+:class:`PrivateFit` holds what was released and the ledger, and nothing else that depends on a row. A refusal follows
+from the schema, names of columns and arguments. Methods are imported inside functions, so that reading results stays
+fast.
 """
 
 from __future__ import annotations
@@ -222,7 +222,7 @@ def fit(
     ----------
     X : with a ``schema``, a data frame of its columns or (n, inputs) values in its order. Each row maps alone to
         numbers. A field that does not fit its column becomes the stated default, whatever the type of the array is.
-        Without one, (n, d) numbers in original units, with levels as columns of 0 and 1.
+        If there is no schema, (n, d) numbers in original units, with levels as columns of 0 and 1.
     y : (n,) targets; of a logistic model classes 0 and 1, or those of the schema. None if X is a data frame that has
         the target of the schema.
     model : "linear" or "logistic", as in the common tasks: a Bayesian regression with an intercept.
@@ -241,8 +241,8 @@ def fit(
         (n, k) bool, the fields that were replaced, with ``empty`` as last column. X then has the columns
         ``schema.coded``. A hundredth of the budget counts the fields that were replaced, as it does for a schema.
 
-    Not protected: how long a fit takes, and how much memory. Without a schema, nor is whether each value is a finite
-    number: such a row is refused before the accountant is charged, and the refusal tells that there is one.
+    Two things are not protected: time and memory. Arrays without a schema have a third. A value that is not a finite
+    number, or no class, is refused before the accountant is charged, and the refusal tells that there is one.
 
     Raises
     ------

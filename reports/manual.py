@@ -174,8 +174,9 @@ def python_fits() -> str:
     return "\n".join([*lines, *documented(fits=True)]).rstrip("\n") + "\n"
 
 
-#: modules of ``dpbayes_bench`` whose public names fit.
-FITTING = tuple(f"dpbayes_bench.{name}" for name in ("fits", "private_fit", "suite", "estimators"))
+#: modules whose public names fit.
+_FITTING = ("accountant", "fits", "private_fit", "suite", "estimators")
+FITTING = (*(f"dpbayes_bench.{name}" for name in _FITTING), "datasets.schema")
 
 
 def documented(fits: bool) -> Iterator[str]:
