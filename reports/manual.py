@@ -155,7 +155,8 @@ def python() -> str:
     """The functions of ``dpbayes_bench`` that read results, with their docstrings."""
     lines = [NOTE.format("the docstrings of `dpbayes_bench`"), "# Python API", ""]
     lines += ["`pip install .` installs the package `dpbayes_bench`, which reads the committed results with numpy and"]
-    lines += ["pandas. [Fits in Python](python-fits.md) has the functions that fit.", ""]
+    lines += ["pandas. [Fits in Python](python-fits.md) has the functions that fit. `evaluate`, `check_method` and"]
+    lines += ["`judge` need a checkout.", ""]
     lines += [
         "```python",
         "import dpbayes_bench as bench",
@@ -170,10 +171,7 @@ def python_fits() -> str:
     """The functions and classes of ``dpbayes_bench`` that fit, with their docstrings."""
     lines = [NOTE.format("the docstrings of `dpbayes_bench`"), "# Fits in Python", ""]
     lines += ["A private fit needs the extra `fit`. See the [guide](../how-to/fit-a-private-posterior.md), and"]
-    lines += [
-        "[schemas, ranges and budgets](python-schemas.md), which are stated before a fit. `evaluate`, `check_method`"
-    ]
-    lines += ["and `judge` need a checkout.", ""]
+    lines += ["[schemas, ranges and budgets](python-schemas.md), which are stated before a fit.", ""]
     return "\n".join([*lines, *documented(FITTING)]).rstrip("\n") + "\n"
 
 
@@ -187,8 +185,8 @@ def python_schemas() -> str:
 #: public names that fit, and those that are stated before a fit.
 STATED = ("Accountant", "Bounds", "BudgetFileError", "BudgetSpent", "Schema")
 FITTING = (
-    "check_method", "evaluate", "fit", "judge", "list_methods", "Predictive", "Privacy", "PrivacyLeakWarning",
-    "PrivateClassifier", "PrivateFit", "PrivateRegressor",
+    "fit", "list_methods", "Predictive", "Privacy", "PrivacyLeakWarning", "PrivateClassifier", "PrivateFit",
+    "PrivateRegressor",
 )  # fmt: skip
 
 
