@@ -69,7 +69,7 @@ class Accountant:
         """Epsilon and delta charged so far. Raises BudgetFileError."""
         return self._spent if self.file is None else _sum(_read(self.file)[1])
 
-    def charge(self, epsilon: float, delta: float, what: str = "") -> None:
+    def charge(self, epsilon: float, delta: float, what: str = "fit") -> None:
         """Charge a fit. Raises BudgetSpent, and charges nothing, if the sum would exceed the budget.
 
         ``what`` names the fit in the file. The file is replaced at once, under a lock, so that two processes cannot

@@ -1,9 +1,9 @@
 """Private fits on a user's own rows.
 
 :func:`fit` runs one method of ``methods/`` once, under a budget that refuses to overspend. Private rows stay inside: a
-:class:`PrivateFit` holds what was released and the ledger, and nothing else that depends on a row. What is refused
-follows from the schema, names of columns and arguments. Methods are imported inside functions, so that reading results
-stays fast.
+:class:`PrivateFit` holds what was released and the ledger, and nothing else that depends on a row. A refusal follows
+from the schema, names of columns and arguments. Methods are imported inside functions, so that reading results stays
+fast.
 """
 
 from __future__ import annotations
@@ -222,7 +222,7 @@ def fit(
     ----------
     X : with a ``schema``, a data frame of its columns or (n, inputs) values in its order. Each row maps alone to
         numbers. A field that does not fit its column becomes the stated default, whatever the type of the array is.
-        Without one, (n, d) numbers in original units, with levels as columns of 0 and 1.
+        If there is no schema, (n, d) numbers in original units, with levels as columns of 0 and 1.
     y : (n,) targets; of a logistic model classes 0 and 1, or those of the schema. None if X is a data frame that has
         the target of the schema.
     model : "linear" or "logistic", as in the common tasks: a Bayesian regression with an intercept.
@@ -237,12 +237,12 @@ def fit(
     accept : names of what is accepted of a method that leaks or claims nothing, such as "public n".
     accountant : adds up fits of the same rows, :class:`Accountant`. It is charged before a row is mapped by a schema.
     random_state : None takes the noise from the operating system. A number makes the noise public and warns.
-    empty, replaced : of rows that a schema has mapped already: (n,) bool, the rows that add nothing, and (n, k) bool,
-        the fields that were replaced, with ``empty`` as last column. X then has the columns ``schema.coded``. A
-        hundredth of the budget counts the fields that were replaced, as it does for a schema.
+    empty, replaced : of n_public rows that a schema has mapped already: (n,) bool, the rows that add nothing, and
+        (n, k) bool, the fields that were replaced, with ``empty`` as last column. X then has the columns
+        ``schema.coded``. A hundredth of the budget counts the fields that were replaced, as it does for a schema.
 
-    Not protected: how long a fit takes, and how much memory. Without a schema, nor is whether each value is a finite
-    number: such a row is refused before the accountant is charged, and the refusal tells that there is one.
+    Two things are not protected: time and memory. Arrays without a schema have a third. A value that is not a finite
+    number, or no class, is refused before the accountant is charged, and the refusal tells that there is one.
 
     Raises
     ------
@@ -270,11 +270,14 @@ def fit(
         wrong.append(f"accountant is of type {type(accountant).__name__}; give an Accountant or None")
     if schema is not None and bounds is not None:
         wrong.append("bounds: the schema states the ranges; leave bounds out")
+        bounds = None
     elif bounds is not None and not isinstance(bounds, Bounds):
         wrong.append(f"bounds is of type {type(bounds).__name__}; give Bounds(x=..., y=..., citation=...) or None")
-    wrong += _container_faults(X, y, model, schema, empty, replaced)
-    columns = tuple(schema.coded) if schema is not None else checked(names_of, X) if not wrong else ()
-    public = checked(_public, kind, columns, bounds, n, schema) if not wrong else None
+        bounds = None
+    unfit = _container_faults(X, y, model, schema, empty, replaced, n)
+    wrong += unfit
+    columns = None if unfit else tuple(schema.coded) if schema is not None else checked(names_of, X)
+    public = checked(_public, kind, columns, bounds, n, schema) if kind and columns else None
     if wrong:
         several = "; ".join(f"({k}) {text}" for k, text in enumerate(wrong, start=1))
         raise ValueError(wrong[0] if len(wrong) == 1 else several)
@@ -314,7 +317,7 @@ def fit(
 
 
 def _number_of_rows(n_public: Any, schema: Any) -> int:
-    if schema is not None:
+    if hasattr(schema, "coded"):
         if n_public not in (None, schema.n):
             raise ValueError(f"n_public = {n_public!r}, but the schema states {schema.n} rows; leave n_public out")
         return int(schema.n)
@@ -324,8 +327,13 @@ def _number_of_rows(n_public: Any, schema: Any) -> int:
     return int(n_public)
 
 
-def _container_faults(X: Any, y: Any, model: str, schema: Any, empty: Any, replaced: Any) -> list[str]:
-    """Everything that is wrong with the containers of rows, by their types, shapes and names of columns."""
+def _container_faults(
+    X: Any, y: Any, model: str, schema: Any, empty: Any, replaced: Any, rows: int | None
+) -> list[str]:
+    """Everything that is wrong with the containers of rows, by their types, shapes and names of columns.
+
+    ``rows``: the public number of rows, None if it is wrong.
+    """
     out = []
     if schema is not None:
         if not hasattr(schema, "coded"):
@@ -336,9 +344,9 @@ def _container_faults(X: Any, y: Any, model: str, schema: Any, empty: Any, repla
         elif task == "classification" and len(schema.classes) != 2:
             out.append(f"the target has {len(schema.classes)} classes; a logistic model has two: one against the rest")
     if empty is not None:
-        n, d = len(empty), None if schema is None else len(schema.coded)
-        if np.ndim(X) != 2 or len(X) != n or d not in (None, np.shape(X)[1]) or np.shape(y) != (n,):
-            out.append(f"X has the shape {np.shape(X)} and y {np.shape(y)}; empty has {n} rows")
+        n, d = len(empty) if rows is None else rows, np.shape(X)[1:] if schema is None else (len(schema.coded),)
+        if np.shape(X) != (n, *d) or len(d) != 1 or {np.shape(y), np.shape(empty)} != {(n,)}:
+            out.append(f"X has the shape {np.shape(X)}, y {np.shape(y)}, empty {np.shape(empty)}; n_public is {n}")
         if replaced is not None and (np.ndim(replaced) != 2 or len(replaced) != n):
             out.append(f"replaced has the shape {np.shape(replaced)}; give one row per row of X")
         return out

@@ -353,7 +353,7 @@ def written(path: Path) -> Iterator[Path]:
 
 
 def container_faults(values: Any, word: str) -> list[str]:
-    """What is wrong with X or y (``word``) by its type, the types of its columns and their names. No value is read."""
+    """The faults of X or y (``word``) by its type, the types of its columns and their names. No value is read."""
     if hasattr(values, "toarray"):
         return [f"{word} is a sparse matrix; give {word}.toarray()"]
     if np.ma.isMaskedArray(values):

@@ -57,7 +57,7 @@ class Counted:
 
     @property
     def sentences(self) -> list[str]:
-        """What the counts can see, and one sentence if a column is above ``REPORTED``."""
+        """A sentence on the share that the counts can see, and one more if a column is above ``REPORTED``."""
         share = 100 * self.visible
         if self.visible <= TOO_LARGE:
             sees = f"reports a column of which {share:.1f} % or more did not fit"

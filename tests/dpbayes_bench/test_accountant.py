@@ -28,7 +28,7 @@ def test_a_file_adds_up_over_accountants(tmp_path):
     with pytest.raises(BudgetSpent, match=r"epsilon = 3 at delta = 3e-06; the accountant has 2\.5"):
         first.charge(1, 1e-6)
     assert first.spent == (2.0, 2e-6)
-    assert [f["what"] for f in json.loads((tmp_path / "b.json").read_text())["fits"]] == ["adassp", ""]
+    assert [f["what"] for f in json.loads((tmp_path / "b.json").read_text())["fits"]] == ["adassp", "fit"]
     assert sorted(p.name for p in tmp_path.iterdir()) == [".b.json.lock", "b.json"]
 
 

@@ -297,3 +297,15 @@ def test_the_accountant_is_charged_before_a_row_is_mapped(monkeypatch):
     with pytest.raises(RuntimeError, match="here"):
         fitted(records("linear"), "linear", "adassp", accountant=charged)
     assert charged.spent == (EPSILON, DELTA)
+
+
+@pytest.mark.parametrize("change", ["x", "y", "empty", "replaced", "width"])
+def test_rows_that_are_mapped_have_the_public_number(change):
+    made = arrays.rows_of(pd.DataFrame(records("linear")), None, schema("linear"))
+    given = {"x": made.x, "y": made.y, "empty": made.empty, "replaced": made.replaced, "schema": schema("linear")}
+    assert fit_arrays(given.pop("x"), given.pop("y"), "linear", "adassp", **given).privacy.counted.columns[-1] == "y"
+    given |= {"x": made.x, "y": made.y}
+    word = "x" if change == "width" else change
+    given[word] = given[word][:, 1:] if change == "width" else given[word][1:]
+    with pytest.raises(ValueError, match="has the shape"):
+        fit_arrays(given.pop("x"), given.pop("y"), "linear", "adassp", **given)
