@@ -24,7 +24,10 @@ __all__ = ["DataError", "DataSet", "Loaded", "RawFile", "Source", "Table", "get"
 OUTSIDE = "DPBAYES_DATASETS"
 
 # Files of this folder that are not data sets.
-_PLUMBING = frozenset({"base", "fetch", "files", "packages", "reader", "store", "synthetic"})
+_PLUMBING = frozenset(
+    {"arrays", "base", "draft", "fetch", "files", "packages", "records", "row_faults", "schema", "store", "synthetic"}
+    | {"yaml_file"}
+)
 
 
 @cache

@@ -10,31 +10,35 @@ from pathlib import Path
 
 from datasets import abalone
 from datasets.base import DataSet, Table
-from datasets.reader import Column, Layout, table
+from datasets.draft import table
+from datasets.schema import EMPTY, LEVELS, NUMBER, Column, Schema
 
 TARGET = "rings"
 _NUMBERS = tuple(name for name in abalone.COLUMNS if not name.startswith("sex="))
-LAYOUT = Layout(
+SCHEMA = Schema(
+    n=4177,
+    target=TARGET,
+    task="regression",
     columns=(
-        Column("sex", "levels", ("F", "I", "M"), "documented"),
-        *(Column(name, "number") for name in _NUMBERS),
-        Column(TARGET, "whole number"),
+        Column("sex", LEVELS, levels=("F", "I", "M"), default=EMPTY, source="documented"),
+        *(Column(name, NUMBER, default=EMPTY) for name in _NUMBERS),
+        Column(TARGET, NUMBER),
     ),
     header=False,
 )
-COLUMNS = LAYOUT.inputs(TARGET)
+COLUMNS = SCHEMA.coded
 _RANGES = dict(zip(abalone.COLUMNS, abalone.DATASET.x_bounds, strict=True))
 
 
 def parse(path: Path) -> Table:
     """Rows of abalone.data: no header, comma separated; sex (M, F or I), seven numbers, rings. Raises DataError."""
-    return table(Path(path), LAYOUT, TARGET)
+    return table(Path(path), SCHEMA)
 
 
 DATASET = DataSet(
     name="abalone_rings",
     title="Abalone, rings",
-    n_rows=4177,
+    n_rows=SCHEMA.n,
     n_inputs=len(COLUMNS),
     columns=COLUMNS,
     target=TARGET,

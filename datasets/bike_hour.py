@@ -11,40 +11,48 @@ from pathlib import Path
 
 from datasets import wang2018
 from datasets.base import DataSet, Table
-from datasets.reader import Column, Layout, table
+from datasets.draft import table
+from datasets.schema import EMPTY, LEFT_OUT, LEVELS, NUMBER, Column, Schema
 
 TARGET = "count"
 
 
 def _levels(name: str, first: int, last: int) -> Column:
-    return Column(name, "levels", tuple(map(str, range(first, last + 1))), "documented")
+    return Column(name, LEVELS, levels=tuple(map(str, range(first, last + 1))), default=EMPTY, source="documented")
 
 
-LAYOUT = Layout(
+def _number(name: str) -> Column:
+    return Column(name, NUMBER, default=EMPTY)
+
+
+SCHEMA = Schema(
+    n=17379,
+    target=TARGET,
+    task="regression",
     columns=(
-        Column("row", "left out"),
-        Column("calendar year", "left out"),
-        Column("calendar month", "left out"),
-        Column("day", "whole number"),
+        Column("row", LEFT_OUT),
+        Column("calendar year", LEFT_OUT),
+        Column("calendar month", LEFT_OUT),
+        _number("day"),
         _levels("season", 1, 4),
-        Column("year", "whole number"),
+        _number("year"),
         _levels("month", 1, 12),
         _levels("hour", 0, 23),
-        Column("holiday", "whole number"),
+        _number("holiday"),
         _levels("weekday", 0, 6),
-        Column("working day", "whole number"),
+        _number("working day"),
         _levels("weather", 1, 4),
-        Column("temperature", "number"),
-        Column("felt temperature", "number"),
-        Column("humidity", "number"),
-        Column("wind speed", "number"),
-        Column("casual", "left out"),
-        Column("registered", "left out"),
-        Column(TARGET, "whole number"),
+        _number("temperature"),
+        _number("felt temperature"),
+        _number("humidity"),
+        _number("wind speed"),
+        Column("casual", LEFT_OUT),
+        Column("registered", LEFT_OUT),
+        Column(TARGET, NUMBER),
     ),
     header=False,
 )
-COLUMNS = LAYOUT.inputs(TARGET)
+COLUMNS = SCHEMA.coded
 #: documented facts: a calendar, codings, and humidity as a share of 100 %.
 RANGES = {"day": (1.0, 31.0), "year": (0.0, 1.0), "holiday": (0.0, 1.0), "working day": (0.0, 1.0)}
 RANGES |= {"humidity": (0.0, 1.0)}
@@ -52,14 +60,14 @@ RANGES |= {"humidity": (0.0, 1.0)}
 
 def parse(path: Path) -> Table:
     """Rows of hour.csv, 19 fields without a header. Raises DataError for a value that is not a level or a number."""
-    return table(Path(path), LAYOUT, TARGET)
+    return table(Path(path), SCHEMA)
 
 
 # Temperatures and wind speed are scaled by extremes of the rows, so their range [0, 1] is not public knowledge.
 DATASET = DataSet(
     name="bike_hour",
     title="Bike Sharing, hourly",
-    n_rows=17379,
+    n_rows=SCHEMA.n,
     n_inputs=len(COLUMNS),
     columns=COLUMNS,
     target=TARGET,
@@ -69,7 +77,7 @@ DATASET = DataSet(
     raw=next(d for d in wang2018.DATASETS if d.name == "bike").raw,
     folder="bike",
     parse=parse,
-    x_bounds=tuple(RANGES.get(name, fixed) for name, fixed in zip(COLUMNS, LAYOUT.bounds(TARGET), strict=True)),
+    x_bounds=tuple(RANGES.get(name, fixed) for name, fixed in zip(COLUMNS, SCHEMA.bounds, strict=True)),
     extremes=(),  # a calendar, codings and a scale
     bounds_citation=(
         "the documentation of the data lists the codes of season, month, hour, weekday and weather; the days of a "

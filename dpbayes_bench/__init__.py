@@ -26,15 +26,17 @@ import numpy as np
 import pandas as pd
 
 from dpbayes_bench import _checkout, tables
-from dpbayes_bench.fits import Accountant, Bounds, BudgetSpent, PrivacyLeakWarning, fit, list_methods
+from dpbayes_bench.accountant import Accountant, BudgetFileError, BudgetSpent
+from dpbayes_bench.fits import Bounds, PrivacyLeakWarning, fit, list_methods
 from dpbayes_bench.posteriors import ReferencePosterior, names, read
 from dpbayes_bench.private_fit import Predictive, Privacy, PrivateFit
 from dpbayes_bench.suite import check_method, evaluate, judge
 
 __all__ = [
-    "Accountant", "Bounds", "BudgetSpent", "Predictive", "Privacy", "PrivacyLeakWarning", "PrivateClassifier",
-    "PrivateFit", "PrivateRegressor", "ReferencePosterior", "check_method", "columns", "evaluate", "fit", "judge",
-    "ledger", "list_methods", "reference_posterior", "reference_posteriors", "scores", "task", "tasks", "verdicts",
+    "Accountant", "Bounds", "BudgetFileError", "BudgetSpent", "Predictive", "Privacy", "PrivacyLeakWarning",
+    "PrivateClassifier", "PrivateFit", "PrivateRegressor", "ReferencePosterior", "Schema", "check_method", "columns",
+    "evaluate", "fit", "judge", "ledger", "list_methods", "reference_posterior", "reference_posteriors", "scores",
+    "task", "tasks", "verdicts",
 ]  # fmt: skip
 
 if not (tables.HERE / "methods").is_dir():
@@ -42,11 +44,15 @@ if not (tables.HERE / "methods").is_dir():
 
 
 def __getattr__(name: str):
-    """The estimators, whose module imports scikit-learn."""
+    """The estimators, whose module imports scikit-learn, and the schema, whose module imports PyYAML."""
     if name in ("PrivateClassifier", "PrivateRegressor"):
         from dpbayes_bench import estimators
 
         return getattr(estimators, name)
+    if name == "Schema":
+        from datasets.schema import Schema
+
+        return Schema
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
 
 

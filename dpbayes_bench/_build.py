@@ -1,6 +1,7 @@
 """Used only by the build: puts the committed files and the methods into the wheel. Standard library only.
 
-A checkout keeps ``methods``, ``models``, ``privacy`` and ``evaluation`` at its top level, where people look for them.
+A checkout keeps ``methods``, ``models``, ``privacy``, ``evaluation`` and ``datasets`` at its top level, where people
+look for them. Of ``datasets`` the wheel holds what fits by a schema need.
 Installed at the top level, such names would clash with other packages. So the wheel holds them inside
 ``dpbayes_bench``, and the build rewrites each import of one of them. The repository holds nothing twice.
 """
@@ -16,7 +17,9 @@ from setuptools.command.build_py import build_py
 HERE = Path(__file__).resolve().parent
 #: folders of the checkout that become packages inside ``dpbayes_bench``.
 CORE = ("evaluation", "methods", "models", "privacy")
-_NAMES = "|".join(CORE)
+#: files of ``datasets`` that fits by a schema need.
+SCHEMA = ("arrays", "base", "records", "schema", "yaml_file")
+_NAMES = "|".join((*CORE, "datasets"))
 #: patterns of an import of a core folder, and of a text that names a module, or a function of a module.
 _IMPORT = re.compile(rf"^([ \t]*(?:from|import) )({_NAMES})(?=[ .])", re.MULTILINE)
 _TEXT = re.compile(rf'"({_NAMES})((?:\.\w+)+(?::\w+)?)"')
@@ -63,5 +66,12 @@ class Wheel(build_py):
                 copy = package / path.relative_to(HERE.parent)
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 copy.write_text(inside(path.read_text(encoding="utf-8")), encoding="utf-8")
+        data = package / "datasets"
+        shutil.rmtree(data, ignore_errors=True)
+        data.mkdir()
+        (data / "__init__.py").write_text('"""Rows by a public schema; the data sets are in the checkout."""\n')
+        for name in SCHEMA:
+            source = (HERE.parent / "datasets" / f"{name}.py").read_text(encoding="utf-8")
+            (data / f"{name}.py").write_text(inside(source), encoding="utf-8")
         for path in package.glob("*.py"):
             path.write_text(inside(path.read_text(encoding="utf-8")), encoding="utf-8")

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
 
-from dpbayes_bench.fits import Accountant, Bounds, fit
+from dpbayes_bench.accountant import Accountant
+from dpbayes_bench.fits import Bounds, fit
 from dpbayes_bench.private_fit import Privacy, PrivateFit
 
 
@@ -23,8 +25,9 @@ class _Private(BaseEstimator):
         epsilon: float,
         delta: float,
         *,
-        bounds: Bounds | None,
-        n_public: int,
+        bounds: Bounds | None = None,
+        n_public: int | None = None,
+        schema: Any = None,
         settings: Mapping[str, Any] | None = None,
         accept: Sequence[str] = (),
         accountant: Accountant | None = None,
@@ -35,23 +38,30 @@ class _Private(BaseEstimator):
         self.delta = delta
         self.bounds = bounds
         self.n_public = n_public
+        self.schema = schema
         self.settings = settings
         self.accept = accept
         self.accountant = accountant
         self.random_state = random_state
 
     def _fit(self, X: Any, y: Any) -> None:
-        self.fit_: PrivateFit = fit(
+        self.fit_ = fit(
             X, y, model=self._model, method=self.method, epsilon=self.epsilon, delta=self.delta, bounds=self.bounds,
-            n_public=self.n_public, settings=self.settings, accept=self.accept, accountant=self.accountant,
-            random_state=self.random_state,
+            n_public=self.n_public, schema=self.schema, settings=self.settings, accept=self.accept,
+            accountant=self.accountant, random_state=self.random_state,
         )  # fmt: skip
         self.n_features_in_ = len(self.fit_.columns)
 
     @property
+    def _fitted(self) -> PrivateFit:
+        """The fit. Raises sklearn.exceptions.NotFittedError before there is one."""
+        check_is_fitted(self, "fit_")
+        return self.fit_
+
+    @property
     def privacy_(self) -> Privacy:
         """The guarantee and its limits."""
-        return self.fit_.privacy
+        return self._fitted.privacy
 
     def score(self, X: Any, y: Any, *, rows_are_public: bool = False) -> float:
         """The score of scikit-learn on public rows: R squared, or the share of right classes.
@@ -81,12 +91,12 @@ class PrivateRegressor(_Private, RegressorMixin):
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """The predictive mean (n,), with ``return_std`` also the predictive standard deviation (n,)."""
-        found = self.fit_.predict(X)
+        found = self._fitted.predict(X)
         return (found.mean, np.sqrt(found.variance)) if return_std else found.mean
 
 
 class PrivateClassifier(_Private, ClassifierMixin):
-    """A private logistic regression of the classes 0 and 1 as an estimator of scikit-learn.
+    """A private logistic regression of two classes as an estimator of scikit-learn: 0 and 1, or those of a schema.
 
     Arguments are those of :func:`dpbayes_bench.fit`. ``fit_`` holds the ``PrivateFit``, ``privacy_`` its guarantee.
     """
@@ -96,14 +106,14 @@ class PrivateClassifier(_Private, ClassifierMixin):
     def fit(self, X: Any, y: Any) -> PrivateClassifier:
         """Fit once."""
         self._fit(X, y)
-        self.classes_ = np.array([0, 1])
+        self.classes_ = np.array([0, 1]) if self.schema is None else np.array(self.fit_.labels)
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """The probabilities of class 0 and class 1, (n, 2)."""
-        p = self.fit_.predict(X).probability
+        p = self._fitted.predict(X).probability
         return np.stack([1 - p, p], axis=1)
 
     def predict(self, X: Any) -> np.ndarray:
         """The more probable class, (n,)."""
-        return self.classes_[(self.fit_.predict(X).probability >= 0.5).astype(int)]
+        return self.classes_[(self._fitted.predict(X).probability >= 0.5).astype(int)]

@@ -1,8 +1,9 @@
-"""Private fits on a user's own arrays.
+"""Private fits on a user's own rows.
 
 :func:`fit` runs one method of ``methods/`` once, under a budget that refuses to overspend. Private rows stay inside: a
-:class:`PrivateFit` holds the released parameters and the ledger, and nothing else that depends on a row. Methods are
-imported inside functions, so that reading results stays fast.
+:class:`PrivateFit` holds what was released and the ledger, and nothing else that depends on a row. A refusal follows
+from the schema, names of columns and arguments. Methods are imported inside functions, so that reading results stays
+fast.
 """
 
 from __future__ import annotations
@@ -12,17 +13,19 @@ import difflib
 import json
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from numbers import Real
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from dpbayes_bench import tables
-from dpbayes_bench.private_fit import Privacy, PrivateFit, inputs_of
+from dpbayes_bench.accountant import Accountant, checked_budget
+from dpbayes_bench.private_fit import Privacy, PrivateFit, container_faults, inputs_of, names_of
 
 #: name of a model -> its kind of model, and the common task that has scores of its methods.
 MODELS = {
@@ -40,10 +43,6 @@ class PrivacyLeakWarning(UserWarning):
     """An argument of a fit removes its guarantee."""
 
 
-class BudgetSpent(RuntimeError):
-    """An :class:`Accountant` has too little budget left for a fit."""
-
-
 @dataclass(frozen=True)
 class Bounds:
     """Public ranges of columns, known without the rows: from a document or a scale, never from X or y.
@@ -55,8 +54,9 @@ class Bounds:
     y : the range of the target of a linear model; not used by a logistic model.
     citation : the source of the ranges, such as "protocol, section 2".
 
-    A value outside its range is set to the nearest end without a warning. Raises ValueError for a pair that is not a
-    range, and without a citation.
+    A value outside its range is set to the nearest end without a warning. Ranges alone are a schema of numbers without
+    defaults: a value that is no number is refused, and the refusal tells that there is one. Only a ``Schema`` keeps
+    that inside. Raises ValueError for a pair that is not a range, and without a citation.
     """
 
     x: Mapping[str, Pair] | Sequence[Pair | None] = ()
@@ -64,6 +64,8 @@ class Bounds:
     citation: str = ""
 
     def __post_init__(self) -> None:
+        if isinstance(self.x, str) or not isinstance(self.x, Mapping | Sequence):
+            raise ValueError(f"bounds: x is of type {type(self.x).__name__}; give column -> (lower, upper), or a list")
         named = self.x.items() if isinstance(self.x, Mapping) else enumerate(self.x, start=1)
         for name, pair in (*named, ("y", self.y)):
             if pair is not None:
@@ -74,9 +76,10 @@ class Bounds:
     def _of(self, columns: Sequence[str]) -> tuple[Pair | None, ...]:
         """The range of each column, or None. Raises ValueError for a name or a number of ranges that does not fit."""
         if isinstance(self.x, Mapping):
-            if unknown := [name for name in self.x if name not in columns]:
-                raise ValueError(f"bounds: X has no column '{unknown[0]}'; {_nearest(str(unknown[0]), columns)}")
-            given = [self.x.get(c) for c in columns]
+            named = {str(name): pair for name, pair in self.x.items()}
+            if unknown := [name for name in named if name not in columns]:
+                raise ValueError(f"bounds: X has no column '{unknown[0]}'; {_nearest(unknown[0], columns)}")
+            given = [named.get(c) for c in columns]
         else:
             given = list(self.x) or [None] * len(columns)
         if len(given) != len(columns):
@@ -98,50 +101,6 @@ def _nearest(word: str, known: Sequence[str]) -> str:
     near = difflib.get_close_matches(word, known, n=3, cutoff=0.5)
     some = ", ".join(known[:8]) + (f" and {len(known) - 8} more" if len(known) > 8 else "")
     return f"did you mean {' or '.join(near)}?" if near else f"there are {some}"
-
-
-class Accountant:
-    """Adds up the cost of fits of the same rows by basic composition, and refuses a fit that would cost too much.
-
-    A fit is charged before it reads a row. Copies are the same accountant, so that clones of scikit-learn share it.
-    """
-
-    def __init__(self, epsilon: float, delta: float):
-        self.epsilon, self.delta = checked_budget(epsilon, delta)
-        #: epsilon and delta charged so far.
-        self.spent = (0.0, 0.0)
-
-    def charge(self, epsilon: float, delta: float) -> None:
-        """Charge a fit. Raises BudgetSpent, and charges nothing, if the sum would exceed the budget.
-
-        Raises ValueError for a cost that is not a number of at least 0.
-        """
-        if not (epsilon >= 0 and delta >= 0):
-            raise ValueError(f"a cost of epsilon = {epsilon:g} at delta = {delta:g}: give two numbers of at least 0")
-        total = self.spent[0] + epsilon, self.spent[1] + delta
-        if not (total[0] <= self.epsilon * (1 + 1e-9) and total[1] <= self.delta * (1 + 1e-9)):
-            raise BudgetSpent(
-                f"this fit would bring the sum to epsilon = {total[0]:g} at delta = {total[1]:g}; the accountant has "
-                f"{self.epsilon:g} at {self.delta:g}. Fit once with settings chosen beforehand, or on public rows."
-            )
-        self.spent = total
-
-    def __deepcopy__(self, memo: object) -> Accountant:
-        return self
-
-    __copy__ = __deepcopy__
-
-    def __reduce__(self) -> Any:
-        raise TypeError("an accountant counts in one process, and a copy would count anew; use n_jobs=1")
-
-
-def checked_budget(epsilon: float, delta: float) -> tuple[float, float]:
-    """Epsilon and delta as floats. Raises ValueError for values that are not a budget."""
-    if not (math.isfinite(epsilon) and epsilon > 0):
-        raise ValueError(f"epsilon = {epsilon:g} is no budget; give a finite number above 0")
-    if not 0 < delta < 1:
-        raise ValueError(f"delta = {delta:g} is no probability; give one above 0 and far below 1 / rows")
-    return float(epsilon), float(delta)
 
 
 # -------------------------------------------------------------------------------------------------------- the methods
@@ -241,52 +200,90 @@ def specs(spec: Any, rows: int) -> list[Any]:
 
 def fit(
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     model: str,
     method: str,
     epsilon: float,
     delta: float,
-    bounds: Bounds | None,
-    n_public: int,
+    bounds: Bounds | None = None,
+    n_public: int | None = None,
+    schema: Any = None,
     settings: Mapping[str, Any] | None = None,
     accept: Sequence[str] = (),
     accountant: Accountant | None = None,
     random_state: int | None = None,
+    empty: np.ndarray | None = None,
+    replaced: np.ndarray | None = None,
 ) -> PrivateFit:
     """Fit one method once to private rows.
 
     Parameters
     ----------
-    X : (n, d) inputs in original units, an array or a data frame of numbers. Levels are columns of 0 and 1.
-    y : (n,) targets; of a logistic model classes 0 and 1.
+    X : with a ``schema``, a data frame of its columns or (n, inputs) values in its order. Each row maps alone to
+        numbers. A field that does not fit its column becomes the stated default, whatever the type of the array is.
+        If there is no schema, (n, d) numbers in original units, with levels as columns of 0 and 1.
+    y : (n,) targets; of a logistic model classes 0 and 1, or those of the schema. None if X is a data frame that has
+        the target of the schema.
     model : "linear" or "logistic", as in the common tasks: a Bayesian regression with an intercept.
     method : a name of :func:`list_methods`.
     epsilon, delta : the budget of the whole fit, ranges included. A release that would overspend is refused.
-    bounds : public ranges. None estimates all of them privately, which ``privacy.ranges_share`` says the cost of.
-    n_public : the public number of rows. Methods take it as known, so it has no default.
+    bounds : public ranges. None estimates all of them privately, which ``privacy.ranges_share`` says the cost of. A
+        schema has its own.
+    n_public : the public number of rows. Methods take it as known, so it has no default except that of the schema. Rows
+        beyond it are left out, and missing ones are empty rows, which add nothing to any sum.
+    schema : everything that is known without the rows: ``Schema.read("schema.yaml")``.
     settings : values of the method's settings that differ from the defaults. Choose them without these rows.
     accept : names of what is accepted of a method that leaks or claims nothing, such as "public n".
-    accountant : adds up fits of the same rows, :class:`Accountant`.
+    accountant : adds up fits of the same rows, :class:`Accountant`. It is charged before a row is mapped by a schema.
     random_state : None takes the noise from the operating system. A number makes the noise public and warns.
+    empty, replaced : of n_public rows that a schema has mapped already: (n,) bool, the rows that add nothing, and
+        (n, k) bool, the fields that were replaced, with ``empty`` as last column. X then has the columns
+        ``schema.coded``. A hundredth of the budget counts the fields that were replaced, as it does for a schema.
+
+    Two things are not protected: time and memory. Arrays without a schema have a third. A value that is not a finite
+    number, or no class, is refused before the accountant is charged, and the refusal tells that there is one.
 
     Raises
     ------
-    ValueError : an argument that is wrong, a method that has to be accepted, or a table that the method refuses. No
-        message shows a value of a row.
-    BudgetSpent, privacy.budget.BudgetExceeded : the accountant or the budget does not suffice.
+    ValueError : everything that is wrong with the schema, names of columns and arguments, in one message, or a table
+        that the method refuses. No message shows a value of a row.
+    BudgetSpent, BudgetFileError, privacy.budget.BudgetExceeded : the accountant or the budget does not suffice.
     """
-    kind, adapter = kind_of(model), method_of(method, model)
-    epsilon, delta = checked_budget(epsilon, delta)
-    if isinstance(n_public, bool) or int(n_public) != n_public or n_public < 1:
-        raise ValueError(f"n_public = {n_public}; give the public number of rows, at least 1")
-    sentences = accepted(adapter, kind, accept)
-    chosen = _settings(adapter, settings or {})
-    x, columns = inputs_of(X)
-    target = _target(y, len(x), model)
-    if delta >= 1 / n_public:
+    wrong: list[str] = []
+    mapped = empty is not None
+
+    def checked(check: Callable[..., Any], *given: Any) -> Any:
+        try:
+            return check(*given)
+        except (ValueError, TypeError) as e:
+            wrong.append(str(e))
+            return None
+
+    kind = checked(kind_of, model)
+    adapter = checked(method_of, method, model) if kind else None
+    sentences = checked(accepted, adapter, kind, accept) if adapter else ()
+    chosen = checked(_settings, adapter, settings or {}) if adapter else None
+    budget = checked(checked_budget, epsilon, delta)
+    n = checked(_number_of_rows, n_public, schema)
+    if accountant is not None and not isinstance(accountant, Accountant):
+        wrong.append(f"accountant is of type {type(accountant).__name__}; give an Accountant or None")
+    if schema is not None and bounds is not None:
+        wrong.append("bounds: the schema states the ranges; leave bounds out")
+        bounds = None
+    elif bounds is not None and not isinstance(bounds, Bounds):
+        wrong.append(f"bounds is of type {type(bounds).__name__}; give Bounds(x=..., y=..., citation=...) or None")
+        bounds = None
+    unfit = _container_faults(X, y, model, schema, empty, replaced, n)
+    wrong += unfit
+    columns = None if unfit else tuple(schema.coded) if schema is not None else checked(names_of, X)
+    public = checked(_public, kind, columns, bounds, n, schema) if kind and columns else None
+    if wrong:
+        several = "; ".join(f"({k}) {text}" for k, text in enumerate(wrong, start=1))
+        raise ValueError(wrong[0] if len(wrong) == 1 else several)
+    if delta >= 1 / n:
         warnings.warn(
-            f"delta = {delta:g} is not below 1 / n_public = {1 / n_public:.2g}: a mechanism that publishes a whole row "
+            f"delta = {delta:g} is not below 1 / n_public = {1 / n:.2g}: a mechanism that publishes a whole row "
             "now and then would pass; take a smaller one",
             PrivacyLeakWarning,
             stacklevel=2,
@@ -297,20 +294,139 @@ def fit(
             PrivacyLeakWarning,
             stacklevel=2,
         )
-    task = _task(kind, x, target, columns, bounds, int(n_public))
-    if why := adapter.supports(task):
+    blank = _task(kind, np.zeros((0, len(columns))), np.zeros(0), public)
+    if why := adapter.supports(blank):
         raise ValueError(why)
+    rows = None if mapped or schema is not None else _numbers(X, y, model)
     if accountant is not None:
-        accountant.charge(epsilon, delta)
-    posterior, ledger = _run(adapter, kind, task, chosen, (epsilon, delta), random_state)
+        accountant.charge(*budget, what=method)
+    rows = rows or _by_schema(X, y, schema, empty, replaced)
+    task = _task(kind, *_slots(adapter.privacy, rows, public), public)
+    posterior, ledger, counts = _run(adapter, kind, task, blank, chosen, budget, random_state, rows)
     asked = {
         "model": model, "method": method, "title": adapter.title, "settings": dataclasses.asdict(chosen),
-        "epsilon": epsilon, "delta": delta, "n_public": int(n_public), "columns": list(columns),
-        "bounds": {"x": list(task.public.x_bounds), "y": task.public.y_bounds}, "citation": task.public.citation,
-        "accept": sorted(accept), "noise_aware": adapter.noise_aware,
+        "epsilon": epsilon, "delta": delta, "n_public": n, "columns": list(columns),
+        "bounds": {"x": list(public.x_bounds), "y": public.y_bounds}, "citation": public.citation,
+        "accept": sorted(accept), "noise_aware": adapter.noise_aware, "labels": _labels(model, schema),
+        "schema": None if schema is None else schema.document(),
+        # the first limit is about lines of a file, which a data frame does not have
+        "limits": [] if schema is None else list(schema.limits if mapped else schema.limits[1:]),
     }  # fmt: skip
-    privacy = _privacy(adapter, task, columns, ledger, (epsilon, delta), sentences, posterior, random_state is None)
-    return PrivateFit(model, method, columns, privacy, asked, posterior)
+    privacy = _privacy(adapter, task, columns, ledger, budget, sentences, posterior, random_state is None)
+    return PrivateFit(model, method, columns, dataclasses.replace(privacy, counted=counts), asked, posterior)
+
+
+def _number_of_rows(n_public: Any, schema: Any) -> int:
+    if hasattr(schema, "coded"):
+        if n_public not in (None, schema.n):
+            raise ValueError(f"n_public = {n_public!r}, but the schema states {schema.n} rows; leave n_public out")
+        return int(schema.n)
+    whole = isinstance(n_public, Real) and not isinstance(n_public, bool) and math.isfinite(n_public)
+    if not whole or int(n_public) != n_public or n_public < 1:
+        raise ValueError(f"n_public = {n_public!r}; give the public number of rows, a whole number of at least 1")
+    return int(n_public)
+
+
+def _container_faults(
+    X: Any, y: Any, model: str, schema: Any, empty: Any, replaced: Any, rows: int | None
+) -> list[str]:
+    """Everything that is wrong with the containers of rows, by their types, shapes and names of columns.
+
+    ``rows``: the public number of rows, None if it is wrong.
+    """
+    out = []
+    if schema is not None:
+        if not hasattr(schema, "coded"):
+            return [f"schema is of type {type(schema).__name__}; give Schema.read(path)"]
+        task = {"linear": "regression", "logistic": "classification"}.get(model)
+        if task and schema.task != task:
+            out.append(f"the schema is of a {schema.task}; the model '{model}' needs one of a {task}")
+        elif task == "classification" and len(schema.classes) != 2:
+            out.append(f"the target has {len(schema.classes)} classes; a logistic model has two: one against the rest")
+    if empty is not None:
+        n, d = len(empty) if rows is None else rows, np.shape(X)[1:] if schema is None else (len(schema.coded),)
+        if np.shape(X) != (n, *d) or len(d) != 1 or {np.shape(y), np.shape(empty)} != {(n,)}:
+            out.append(f"X has the shape {np.shape(X)}, y {np.shape(y)}, empty {np.shape(empty)}; n_public is {n}")
+        if replaced is not None and (np.ndim(replaced) != 2 or len(replaced) != n):
+            out.append(f"replaced has the shape {np.shape(replaced)}; give one row per row of X")
+        return out
+    if replaced is not None:
+        out.append("replaced without empty; give both, or a schema alone")
+    if schema is not None:
+        from datasets import arrays
+
+        return out + arrays.faults(X, y, schema)
+    return out + container_faults(X, "X") + container_faults(y, "y")
+
+
+def _labels(model: str, schema: Any) -> list[str]:
+    """The names of the classes 0 and 1 of a logistic model."""
+    if model != "logistic":
+        return []
+    return ["0", "1"] if schema is None else list(schema.classes)
+
+
+def _public(kind: str, columns: Sequence[str], bounds: Bounds | None, n: int, schema: Any) -> Any:
+    from models.kind import kind as record
+    from models.task import PublicKnowledge
+
+    if schema is not None:
+        return PublicKnowledge(n, tuple(schema.bounds), schema.y_bounds, "; ".join(schema.sources))
+    ranges = bounds._of(columns) if bounds else (None,) * len(columns)
+    low_high = bounds.y if bounds and record(kind).target == "regression" else None
+    y_bounds = None if low_high is None else (float(low_high[0]), float(low_high[1]))
+    return PublicKnowledge(n, ranges, y_bounds, bounds.citation if bounds else "")
+
+
+class _Rows(NamedTuple):
+    """Rows as numbers: (n, d) inputs, (n,) targets, (n,) empty rows, and (n, k) replaced fields with their k names."""
+
+    x: np.ndarray
+    y: np.ndarray
+    empty: np.ndarray
+    replaced: np.ndarray | None = None
+    columns: tuple[str, ...] = ()
+
+
+def _numbers(X: Any, y: Any, model: str) -> _Rows:
+    """Rows without a schema. Raises ValueError for a value that is not a finite number, or no class."""
+    x, _ = inputs_of(X)
+    return _Rows(x, _target(y, len(x), model), np.zeros(len(x), dtype=bool))
+
+
+def _by_schema(X: Any, y: Any, schema: Any, empty: Any, replaced: Any) -> _Rows:
+    """Rows by a schema, or those that one has mapped (``empty`` is not None)."""
+    if empty is None:
+        from datasets import arrays
+
+        rows = arrays.rows_of(X, y, schema)
+        return _Rows(rows.x, rows.y, rows.empty, rows.replaced, rows.columns)
+    names: tuple[str, ...] = ()
+    if replaced is not None:
+        names = tuple(f"field {k + 1}" for k in range(np.shape(replaced)[1]))
+        named = () if schema is None else (*(c.name for c in schema.inputs), schema.target)
+        names = named if len(named) == len(names) else names
+    x, y = (np.asarray(a, dtype=np.float64) for a in (X, y))
+    return _Rows(x, y, np.asarray(empty, dtype=bool), replaced, names)
+
+
+def _slots(relation: Any, rows: _Rows, public: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The rows that a method gets, of the n slots of the table: inputs and targets.
+
+    Under add/remove an empty row is one that is left out, because the audit removes rows at a fixed public number.
+    Under replace-one, in whose fixed batches each slot has its place, it is a public row: the middle of the ranges (0
+    if a range is not stated). Rows beyond the public number are left out, and missing ones are empty.
+    """
+    n = public.n
+    x, y, empty = rows.x[:n], rows.y[:n], rows.empty[:n]
+    if str(relation) != "replace_one":
+        return (x, y) if not empty.any() else (x[~empty], y[~empty])
+    middle = [0.0 if pair is None else (pair[0] + pair[1]) / 2 for pair in public.x_bounds]
+    slots = np.tile(np.array(middle), (n, 1))
+    targets = np.full(n, 0.0 if public.y_bounds is None else sum(public.y_bounds) / 2)
+    held = np.flatnonzero(~empty)
+    slots[held], targets[held] = x[held], y[held]
+    return slots, targets
 
 
 def accepted(adapter: Any, kind: str, accept: Sequence[str]) -> tuple[str, ...]:
@@ -348,53 +464,60 @@ def _target(y: Any, n: int, model: str) -> np.ndarray:
     if target.shape != (n,):
         raise ValueError(f"y has the shape {target.shape}; X has {n} rows, so give ({n},)")
     if not np.isfinite(target).all():
-        raise ValueError("y has a NaN or infinity; drop such rows")
+        raise ValueError("y has a NaN or infinity; drop such rows, or give a schema")
     if model == "logistic" and not np.isin(target, (0.0, 1.0)).all():
-        raise ValueError("y has a value that is no class; code the two classes as 0 and 1")
+        raise ValueError("y has a value that is no class; code the two classes as 0 and 1, or give a schema")
     return target
 
 
-def _task(kind: str, x: np.ndarray, y: np.ndarray, columns: Sequence[str], bounds: Bounds | None, n: int) -> Any:
+def _task(kind: str, x: np.ndarray, y: np.ndarray, public: Any) -> Any:
     from models.kind import kind as record
-    from models.task import PublicKnowledge, Task
+    from models.task import Task
 
-    ranges = bounds._of(columns) if bounds else (None,) * len(columns)
-    known = record(kind)
-    low_high = bounds.y if bounds and known.target == "regression" else None
-    y_bounds = None if low_high is None else (float(low_high[0]), float(low_high[1]))
-    public = PublicKnowledge(n, ranges, y_bounds, bounds.citation if bounds else "")
-    return Task("X", known.model(), x, y, public)
+    return Task("X", record(kind).model(), x, y, public)
 
 
-def _run(adapter, kind: str, task, settings, budget: Pair, random_state: int | None) -> tuple[Any, Any]:
-    """Posterior and ledger. A method that reads the run of another makes that run first, under the same budget."""
+def _run(
+    adapter, kind: str, task, blank, settings, budget: Pair, random_state: int | None, rows: _Rows
+) -> tuple[Any, Any, Any]:
+    """Posterior, ledger and the counts of replaced fields (None if no schema marked any), all under one budget.
+
+    A method that reads the run of another makes that run first. ``blank``: the task without rows, for what is compiled
+    beforehand.
+    """
     from methods import contract
     from privacy.budget import BudgetSpec
     from privacy.discrete import NotDiscrete
+    from privacy.replaced import release
 
     maker = contract.get(adapter.run_of, kind) if adapter.run_of else adapter
     given = settings
     if maker is not adapter:
         given = maker.Settings(**{f.name: getattr(settings, f.name) for f in dataclasses.fields(maker.Settings)})
-    maker.prepare(task, given)
+    maker.prepare(blank, given)
     mode = "record" if adapter.privacy is None else "enforce"
     spec = BudgetSpec(epsilon=budget[0], delta=budget[1], mode=mode)
     # with random_state the noise must follow from it, and discrete noise does not
     for one in specs(spec, task.public.n) if random_state is None else [spec]:
         noise, own = (np.random.default_rng(s) for s in np.random.SeedSequence(random_state).spawn(2))
         with suppress(NotDiscrete):
-            made = maker.fit(task, given, one.open(noise), own)
+            whole = one.open(noise)
+            counts = None
+            if rows.replaced is not None and adapter.privacy is not None:
+                counts = release(rows.replaced[: task.public.n], rows.columns, task.public.n, whole, adapter.privacy)
+            made = maker.fit(task, given, whole, own)
             break
     if maker is not adapter:
         made = adapter.read(made, settings, own)
-    return made.posterior, made.ledger  # the diagnostics may follow from rows, and are dropped
+    return made.posterior, made.ledger, counts  # the diagnostics may follow from rows, and are dropped
 
 
 def _privacy(adapter, task, columns, ledger, budget: Pair, leaks, posterior, secret: bool) -> Privacy:
     from models.draws import is_point
     from privacy.accountants import epsilon_of, gdp_mu
+    from privacy.ledger import Relation
 
-    cost = epsilon_of(ledger, budget[1])
+    cost, replaced = epsilon_of(ledger, budget[1]), epsilon_of(ledger, budget[1], relation=Relation.REPLACE_ONE)
     claimed = adapter.privacy is not None
     estimated = [e for e in ledger if e.proof.endswith(_RANGES)]
     share = sum(e.steps / e.noise_multiplier**2 for e in estimated) / gdp_mu(*budget) ** 2
@@ -402,7 +525,9 @@ def _privacy(adapter, task, columns, ledger, budget: Pair, leaks, posterior, sec
     unstated = [name for name, pair in wanted if pair is None and (name != "the target" or task.model.scales_target)]
     return Privacy(
         epsilon=cost.epsilon if claimed else math.inf, delta=budget[1], relation=str(cost.relation) if claimed else "",
-        accountant=cost.accountant if claimed else "none", ledger=ledger, leaks=leaks,
+        accountant=cost.accountant if claimed else "none",
+        replace_one=replaced.epsilon if claimed else math.inf,
+        replace_one_accountant=replaced.accountant if claimed else "none", ledger=ledger, leaks=leaks,
         noise_aware=adapter.noise_aware, secret_noise=secret, ranges=tuple(unstated) if estimated else (),
         ranges_share=share, n_public=task.public.n, citation=task.public.citation, is_point=is_point(posterior),
     )  # fmt: skip

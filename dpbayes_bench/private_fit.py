@@ -9,11 +9,14 @@ import secrets
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+#: name of the counts of replaced fields among the arrays of a saved fit.
+COUNTS = "counts of replaced fields"
 
 
 @dataclass(frozen=True)
@@ -22,7 +25,10 @@ class Privacy:
 
     Parameters
     ----------
-    epsilon, delta, relation, accountant : cost by the ledger, its neighbouring relation, and the accountant.
+    epsilon, delta, relation, accountant : cost by the ledger, its neighbouring relation, and the accountant. Under
+        add/remove, with a public number of rows, it is that of one row's values against an empty row.
+    replace_one, replace_one_accountant : epsilon at the same delta if one row is replaced by another; inf if no
+        accountant has one.
     ledger : the releases, a ``privacy.ledger.Ledger``.
     leaks : sentences on what epsilon does not count.
     noise_aware : whether the intervals account for the privacy noise.
@@ -31,12 +37,15 @@ class Privacy:
     ranges_share : the share of the budget that this took, of mu squared (Gaussian DP, Dong, Roth & Su 2022).
     n_public, citation : the number of rows and the source of the ranges, both taken as public.
     is_point : whether the fit is a point estimate.
+    counted : the released counts of replaced fields (``privacy.replaced.Counted``), None if nothing was counted.
     """
 
     epsilon: float
     delta: float
     relation: str
     accountant: str
+    replace_one: float
+    replace_one_accountant: str
     ledger: Any
     leaks: tuple[str, ...]
     noise_aware: bool
@@ -46,6 +55,7 @@ class Privacy:
     n_public: int
     citation: str
     is_point: bool
+    counted: Any = None
 
     def __str__(self) -> str:
         """The guarantee and its limits, one sentence a line."""
@@ -53,11 +63,23 @@ class Privacy:
 
     @property
     def guarantee(self) -> str:
-        """The guarantee in one sentence."""
+        """The guarantee: epsilon of one row's values against an empty row, and of one row replaced by another."""
+        from privacy.release import NEIGHBOURS
+
         if not math.isfinite(self.epsilon) or not self.relation:
             return "No guarantee: the method claims none, or releases private numbers without noise."
-        words = {"add_remove": "one row more or less", "replace_one": "one row changed"}[self.relation]
-        return f"Epsilon {self.epsilon:.4g} at delta {self.delta:g}, for {words}, by the accountant {self.accountant}."
+        out = (
+            f"Epsilon {self.epsilon:.4g} at delta {self.delta:g}, for {NEIGHBOURS[self.relation]}, by the accountant "
+            f"{self.accountant}."
+        )
+        if self.relation == "replace_one":
+            return out
+        other = NEIGHBOURS["replace_one"]
+        if not math.isfinite(self.replace_one):
+            return f"{out} No accountant here has an epsilon for {other}."
+        return (
+            f"{out} For {other}, epsilon is {self.replace_one:.4g} at the same delta, by {self.replace_one_accountant}."
+        )
 
     @property
     def limits(self) -> list[str]:
@@ -67,7 +89,9 @@ class Privacy:
             out.append("The noise follows from random_state: no guarantee holds for anybody who knows or guesses it.")
         out.append(noise_words(self.ledger))
         out.append("It is the guarantee of one fit. The epsilons of all fits of the same rows add up.")
-        out.append(f"The number of rows, {self.n_public}, is taken as public.")
+        out.append(
+            f"The number of rows, {self.n_public}, is public: rows beyond it are left out, and missing ones are empty."
+        )
         if self.citation:
             out.append(f"The ranges of columns are taken as public, as stated in: {self.citation}.")
         if self.ranges:
@@ -75,6 +99,7 @@ class Privacy:
                 f"The ranges of {len(self.ranges)} columns were not stated. To estimate them took "
                 f"{100 * self.ranges_share:.0f} % of the budget (mu squared)."
             )
+        out += self.counted.sentences if self.counted else []
         return out + [f"Not counted: {sentence}" for sentence in self.leaks]
 
     @property
@@ -176,6 +201,16 @@ class PrivateFit:
     asked: Mapping[str, Any] = field(repr=False)
     posterior: Any = field(repr=False)
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The names of class 0 and class 1 of a logistic model, otherwise ()."""
+        return tuple(self.asked["labels"])
+
+    def __str__(self) -> str:
+        """The guarantee and its limits, one sentence a line."""
+        which = [f"Class 1 is {self.labels[1]}, class 0 is {self.labels[0]}."] if self.labels else []
+        return "\n".join([str(self.privacy), *self.asked["limits"], *which])
+
     def draws(self, n: int, seed: int = 0) -> dict[str, np.ndarray]:
         """n draws by name in original units: ``coef`` (n, d), ``intercept`` and, if linear, ``noise_variance`` (n,).
 
@@ -193,12 +228,34 @@ class PrivateFit:
         return point(self.posterior)
 
     def predict(self, X: Any, seed: int = 0) -> Predictive:
-        """The prediction of rows X (n, d), original units, columns as fitted (of a data frame found by their names)."""
-        x, _ = inputs_of(X, self.columns)
+        """The prediction of public rows X (n, d), original units, columns as fitted (found by name in a data frame).
+
+        A fit by a schema also takes a data frame with the columns of the schema. Raises ValueError for a row that is
+        empty by it.
+        """
+        x = self._by_schema(X)
+        x = inputs_of(X, self.columns)[0] if x is None else x
         inner = self.posterior.predictive(x, np.random.default_rng(seed))
         mean = np.asarray(inner.mean)
         variance = mean * (1 - mean) if self.model == "logistic" else np.asarray(inner.variance)
         return Predictive(mean, variance, inner, self.model)
+
+    def _by_schema(self, X: Any) -> np.ndarray | None:
+        """The inputs of a data frame with the columns of the schema, None for one with the columns of the fit."""
+        if not self.asked["schema"] or not hasattr(X, "columns") or {*self.columns} <= {*map(str, X.columns)}:
+            return None
+        from datasets import arrays
+        from datasets.schema import Schema
+
+        whole = Schema.of(self.asked["schema"])
+        some = replace(whole, n=max(len(X), 1), target=None, task="density", columns=whole.inputs, rate=None)
+        X = X[[c for c in X.columns if str(c) in {column.name for column in whole.inputs}]]
+        if wrong := arrays.faults(X, None, some):
+            raise ValueError("; ".join(wrong))
+        rows = arrays.rows_of(X, None, some)
+        if bad := np.flatnonzero(rows.empty[: len(X)]).tolist():
+            raise ValueError(f"row {bad[0]} of X has a field that does not fit and has no default")
+        return rows.x[: len(X)]
 
     def to_arviz(self, n: int = 1000, seed: int = 0) -> Any:
         """An ArviZ ``DataTree`` with one chain of n draws. Raises ImportError without the extra ``arviz``."""
@@ -234,6 +291,11 @@ class PrivateFit:
         kind, parameters = self.posterior.kind, self.posterior.parameters()
         arrays, words = contents(kind, parameters, p.ledger, p.delta, self.asked, p.leaks)
         words["ranges estimated privately"] = {"columns": list(p.ranges), "share of mu squared": p.ranges_share}
+        if c := p.counted:  # the counts follow from rows, and are beside the posterior
+            arrays[COUNTS] = c.noisy
+            words["fields that did not fit"] = {
+                "columns": list(c.columns), "half width in rows": c.half_width, "visible share": c.visible,
+            }  # fmt: skip
         np.savez(folder / POSTERIOR, **arrays)
         (folder / GUARANTEE).write_text(json.dumps(words, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
@@ -244,6 +306,7 @@ class PrivateFit:
         from models.draws import is_point
         from privacy.ledger import Ledger
         from privacy.release import GUARANTEE, POSTERIOR
+        from privacy.replaced import Counted
 
         folder = Path(path)
         for name in (GUARANTEE, POSTERIOR):
@@ -251,13 +314,21 @@ class PrivateFit:
                 raise FileNotFoundError(f"{folder / name} is missing; name a folder that PrivateFit.save wrote")
         told = json.loads((folder / GUARANTEE).read_text(encoding="utf-8"))
         with np.load(folder / POSTERIOR, allow_pickle=False) as arrays:
-            posterior = posteriors.load(told["posterior"], dict(arrays))
+            held = dict(arrays)
+        noisy, counted = held.pop(COUNTS, None), None
+        posterior = posteriors.load(told["posterior"], held)
         asked, ranges = told["asked"], told["ranges estimated privately"]
         ledger = Ledger.from_json([e | {"sensitivity": float(e["sensitivity"])} for e in told["ledger"]])
+        if noisy is not None:
+            c = told["fields that did not fit"]
+            counted = Counted(
+                tuple(c["columns"]), noisy, asked["n_public"], c["half width in rows"], c["visible share"]
+            )
+        other = told["one row replaced by another"] or {"epsilon": math.inf, "accountant": "none"}
         privacy = Privacy(
-            told["epsilon"], told["delta"], told["relation"], told["accountant"], ledger, tuple(told["not counted"]),
-            asked["noise_aware"], True, tuple(ranges["columns"]), ranges["share of mu squared"], asked["n_public"],
-            asked["citation"], is_point(posterior),
+            told["epsilon"], told["delta"], told["relation"], told["accountant"], other["epsilon"], other["accountant"],
+            ledger, tuple(told["not counted"]), asked["noise_aware"], True, tuple(ranges["columns"]),
+            ranges["share of mu squared"], asked["n_public"], asked["citation"], is_point(posterior), counted,
         )  # fmt: skip
         return PrivateFit(asked["model"], asked["method"], tuple(asked["columns"]), privacy, asked, posterior)
 
@@ -281,11 +352,38 @@ def written(path: Path) -> Iterator[Path]:
         raise
 
 
+def container_faults(values: Any, word: str) -> list[str]:
+    """The faults of X or y (``word``) by its type, the types of its columns and their names. No value is read."""
+    if hasattr(values, "toarray"):
+        return [f"{word} is a sparse matrix; give {word}.toarray()"]
+    if np.ma.isMaskedArray(values):
+        return [f"{word} is a masked array; drop its masked rows, or give a schema, by which such values are missing"]
+    if values is None:
+        return [f"{word} is None; give its rows"]
+    names = list(map(str, values.columns)) if hasattr(values, "columns") else []
+    if twice := sorted({n for n in names if names.count(n) > 1}):
+        return [f"{word} has several columns of the name {', '.join(twice)}; give each a name of its own"]
+    types = dict(zip(names, values.dtypes, strict=True)) if names else {word: getattr(values, "dtype", None)}
+    odd = {n: t for n, t in types.items() if getattr(t, "kind", "") in ("m", "M", "c") or "period" in str(t)}
+    return [f"{n} is of type {t}; give numbers, such as days since a stated date" for n, t in odd.items()]
+
+
+def names_of(X: Any, wanted: Sequence[str] = ()) -> tuple[str, ...]:
+    """The names of the columns of X (n, d). Raises ValueError for another shape."""
+    if hasattr(X, "columns"):
+        return tuple(map(str, X.columns))
+    shape = np.shape(X) if hasattr(X, "shape") else np.shape(np.array(X, dtype=object))
+    if len(shape) != 2 or not shape[1] or (wanted and len(wanted) != shape[1]):
+        raise ValueError(f"X has the shape {shape}; give one row per record and {len(wanted) or 'its'} columns")
+    return tuple(wanted) or tuple(f"x{j + 1}" for j in range(shape[1]))
+
+
 def inputs_of(X: Any, wanted: Sequence[str] = ()) -> tuple[np.ndarray, tuple[str, ...]]:
     """Inputs (n, d) and the names of the columns. Raises ValueError; no message shows a value."""
-    frame = hasattr(X, "columns")
-    names = tuple(map(str, X.columns)) if frame else tuple(wanted)
-    if frame and wanted:
+    if wrong := container_faults(X, "X"):
+        raise ValueError("; ".join(wrong))
+    names = names_of(X, wanted)
+    if hasattr(X, "columns") and wanted:
         if missing := [c for c in wanted if c not in names]:
             raise ValueError(f"X has no column '{missing[0]}'; give the columns of the fit")
         X, names = X.set_axis(list(names), axis=1)[list(wanted)], tuple(wanted)
@@ -293,13 +391,9 @@ def inputs_of(X: Any, wanted: Sequence[str] = ()) -> tuple[np.ndarray, tuple[str
         x = np.array(X, dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(
-            "X has a column that is not of numbers; code its public levels as columns of 0 and 1"
+            "X has a column that is not of numbers; code its public levels as columns of 0 and 1, or give a schema"
         ) from None
-    if x.ndim != 2 or not x.shape[1] or (names and len(names) != x.shape[1]):
-        raise ValueError(f"X has the shape {x.shape}; give one row per record and {len(names) or 'its'} columns")
     if not np.isfinite(x).all():
         bad = int(np.flatnonzero(~np.isfinite(x).all(axis=0))[0])
-        raise ValueError(
-            f"X has a NaN or infinity in column {names[bad] if names else bad + 1}; fill or drop such rows"
-        )
-    return x, names or tuple(f"x{j + 1}" for j in range(x.shape[1]))
+        raise ValueError(f"X has a NaN or infinity in column {names[bad]}; fill or drop such rows, or give a schema")
+    return x, names

@@ -13,10 +13,15 @@ from typing import Any
 import numpy as np
 
 from privacy.accountants import epsilon_of
-from privacy.ledger import Ledger
+from privacy.ledger import Ledger, Relation
 
 #: names of the two files.
 POSTERIOR, GUARANTEE = "posterior.npz", "guarantee.json"
+#: relation of a ledger -> the two tables that its epsilon compares if the number of rows is public.
+NEIGHBOURS = {
+    "add_remove": "one row's values against an empty row",
+    "replace_one": "one row replaced by another",
+}
 
 
 class ReleaseError(ValueError):
@@ -60,10 +65,18 @@ def contents(
         "delta": delta,
         "relation": str(cost.relation),
         "accountant": cost.accountant,
+        "guarantee": NEIGHBOURS[str(cost.relation)],
+        NEIGHBOURS["replace_one"]: _replaced(ledger, delta),
         "ledger": events,
         "not counted": list(leaks),
     }
     return arrays, json.loads(json.dumps(words))
+
+
+def _replaced(ledger: Ledger, delta: float) -> dict[str, Any] | None:
+    """Epsilon of one row replaced by another at the same delta, and its accountant; None if it has no finite one."""
+    cost = epsilon_of(ledger, delta, relation=Relation.REPLACE_ONE)
+    return {"epsilon": cost.epsilon, "accountant": cost.accountant} if math.isfinite(cost.epsilon) else None
 
 
 def _number(value: float) -> float | str:

@@ -155,7 +155,8 @@ def python() -> str:
     """The functions of ``dpbayes_bench`` that read results, with their docstrings."""
     lines = [NOTE.format("the docstrings of `dpbayes_bench`"), "# Python API", ""]
     lines += ["`pip install .` installs the package `dpbayes_bench`, which reads the committed results with numpy and"]
-    lines += ["pandas. [Fits in Python](python-fits.md) has the functions that fit.", ""]
+    lines += ["pandas. [Fits in Python](python-fits.md) has the functions that fit. `evaluate`, `check_method` and"]
+    lines += ["`judge` need a checkout.", ""]
     lines += [
         "```python",
         "import dpbayes_bench as bench",
@@ -163,27 +164,36 @@ def python() -> str:
         'rows = bench.task("wine-linear_regression", epsilon=1.0)',
     ]
     lines += ['print(rows[["method", "measure", "mean", "std"]].head())', "```", ""]
-    return "\n".join([*lines, *documented(fits=False)]).rstrip("\n") + "\n"
+    return "\n".join([*lines, *documented({*dpbayes_bench.__all__} - {*FITTING, *STATED})]).rstrip("\n") + "\n"
 
 
 def python_fits() -> str:
     """The functions and classes of ``dpbayes_bench`` that fit, with their docstrings."""
     lines = [NOTE.format("the docstrings of `dpbayes_bench`"), "# Fits in Python", ""]
-    lines += ["A private fit needs the extra `fit`. See the [guide](../how-to/fit-a-private-posterior.md). `evaluate`,"]
-    lines += ["`check_method` and `judge` need a checkout.", ""]
-    return "\n".join([*lines, *documented(fits=True)]).rstrip("\n") + "\n"
+    lines += ["A private fit needs the extra `fit`. See the [guide](../how-to/fit-a-private-posterior.md), and"]
+    lines += ["[schemas, ranges and budgets](python-schemas.md), which are stated before a fit.", ""]
+    return "\n".join([*lines, *documented(FITTING)]).rstrip("\n") + "\n"
 
 
-#: modules of ``dpbayes_bench`` whose public names fit.
-FITTING = tuple(f"dpbayes_bench.{name}" for name in ("fits", "private_fit", "suite", "estimators"))
+def python_schemas() -> str:
+    """The classes of ``dpbayes_bench`` that say what is known before a fit, with their docstrings."""
+    lines = [NOTE.format("the docstrings of `dpbayes_bench`"), "# Schemas, ranges and budgets in Python", ""]
+    lines += ["They are stated before a row is read. [Fits in Python](python-fits.md) take them.", ""]
+    return "\n".join([*lines, *documented(STATED)]).rstrip("\n") + "\n"
 
 
-def documented(fits: bool) -> Iterator[str]:
-    """Lines of the public names: those that fit, or the others."""
-    for name in sorted(dpbayes_bench.__all__, key=str.lower):
+#: public names that fit, and those that are stated before a fit.
+STATED = ("Accountant", "Bounds", "BudgetFileError", "BudgetSpent", "Schema")
+FITTING = (
+    "fit", "list_methods", "Predictive", "Privacy", "PrivacyLeakWarning", "PrivateClassifier", "PrivateFit",
+    "PrivateRegressor",
+)  # fmt: skip
+
+
+def documented(names: Iterable[str]) -> Iterator[str]:
+    """Lines of public names."""
+    for name in sorted(names, key=str.lower):
         made = getattr(dpbayes_bench, name)
-        if (made.__module__ in FITTING) is not fits:
-            continue
         signature = "" if inspect.isclass(made) else str(inspect.signature(made)).replace("'", "")
         yield from [f"## {name}", "", f"`{name}{signature}`", "", markdown(inspect.getdoc(made) or ""), ""]
         if inspect.isclass(made):
@@ -262,6 +272,7 @@ PAGES = {
     "docs/reference/columns.md": columns,
     "docs/reference/python.md": python,
     "docs/reference/python-fits.md": python_fits,
+    "docs/reference/python-schemas.md": python_schemas,
     "docs/reference/glossary.md": words,
     "docs/reference/papers-and-methods.md": covered,
 }

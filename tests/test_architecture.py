@@ -32,7 +32,12 @@ MAY_IMPORT["reports"] = ("reports", *MAY_IMPORT["workflow"])
 for _package in ("papers", "common_tasks", "benchmarks"):
     MAY_IMPORT[_package] = (_package, "reports", *MAY_IMPORT["workflow"])
 #: modules that lie above the rest of their package.
-ABOVE = {f"dpbayes_bench.{m}": ("dpbayes_bench", "evaluation", *MAY_IMPORT["methods"]) for m in ("fits", "private_fit")}
+_SCHEMA = ("datasets.arrays", "datasets.schema")
+ABOVE = {
+    f"dpbayes_bench.{m}": ("dpbayes_bench", "evaluation", *_SCHEMA, *MAY_IMPORT["methods"])
+    for m in ("fits", "private_fit")
+}
+ABOVE["dpbayes_bench"] = ("dpbayes_bench", "datasets.schema")
 ABOVE["dpbayes_bench.suite"] = ("dpbayes_bench", *MAY_IMPORT["reports"])
 #: seconds to import each; a scan of methods/ would pay them all.
 HEAVY = ("torch", "jax", "jaxlib", "numpyro", "numba", "sklearn", "blackjax", "opacus", "pandas", "matplotlib")

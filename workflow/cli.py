@@ -19,7 +19,7 @@ from click.shell_completion import CompletionItem
 from workflow.papers import resolve
 
 if TYPE_CHECKING:
-    from datasets.reader import Given
+    from datasets.draft import Given
 
 #: word -> module and name of its click command.
 COMMANDS = {
@@ -28,6 +28,8 @@ COMMANDS = {
     "try": "workflow.try_method:command",
     "advise": "common_tasks.own_data.advise:command",
     "compare": "common_tasks.own_data.compare:command",
+    "schema": "common_tasks.own_data.schemas:command",
+    "check-rows": "common_tasks.own_data.schemas:check_rows",
     "fit": "common_tasks.own_data.fit:command",
     "site": "reports.site.__main__:command",
 }
@@ -55,35 +57,35 @@ class Several(click.Command):
 
 
 def table_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A decorator that adds the options of :func:`stated`. A command with its own ``--columns`` keeps that."""
-    own = {p.name for p in getattr(function, "__click_params__", [])}
+    """A decorator that adds the options of :func:`stated`."""
     options = [
         click.option(
             "--columns", default="", metavar="A,B,C", help="names of all columns of a file without a header line"
         ),
         click.option("--no-header", is_flag=True, help="the file has no header line; its columns are c1, c2, ..."),
+        click.option("--header", is_flag=True, help="the first line is a header, although it looks like values"),
+        click.option("--encoding", default="", metavar="NAME", help="such as cp1252 or cp1251 (default: utf-8)"),
         click.option("--drop", multiple=True, metavar="COLUMN...", help="columns to leave out"),
         click.option(
             "--levels", type=click.Path(path_type=Path), metavar="FILE.yaml",
             help="public levels of columns of text, as lines `column: [level, level]`",
         ),
     ]  # fmt: skip
-    for option in reversed(options[1:] if "columns" in own else options):
+    for option in reversed(options):
         function = option(function)
     return function
 
 
 def stated(given: Mapping[str, Any], rows_are_public: bool) -> Given:
-    """The user's statements in the options. Raises TableError if the file of levels cannot be read."""
-    from datasets.reader import Given, TableError, check_levels
-    from workflow import yaml_file
+    """The user's statements in the options. Raises TableError if a file of levels or ranges cannot be read."""
+    from datasets.draft import Given, levels_of, ranges_of
 
-    path = given["levels"]
-    if path is not None and not path.is_file():
-        raise TableError(f"no file {path}; write a line `column: [level, level]` for each column of text")
-    levels = check_levels(path, yaml_file.read(path, TableError)) if path is not None else {}
+    files = [given.get(name) for name in ("levels", "bounds")]
     names = tuple(name.strip() for name in given["columns"].split(",")) if given["columns"] else ()
-    return Given(names, given["no_header"], tuple(given["drop"]), levels, rows_are_public)
+    return Given(
+        names, given["no_header"], given["header"], tuple(given["drop"]), levels_of(files[0]), ranges_of(files[1]),
+        given["encoding"], rows_are_public, given.get("citation") or ", ".join(f.name for f in files if f),
+    )  # fmt: skip
 
 
 def nearest(word: str, known: Collection[str]) -> str:

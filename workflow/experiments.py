@@ -19,13 +19,13 @@ from pathlib import Path
 from typing import Any
 
 import datasets
-from datasets import protocols
+from datasets import protocols, yaml_file
 from datasets.files import ROOT
 from evaluation.arms import ABLATION, written_out
 from methods import contract
 from models import kind as model_kinds
 from privacy.budget import BudgetSpec
-from workflow import papers, published, yaml_file
+from workflow import papers, published
 from workflow.imports import code_hash, files
 
 SCALES = ("full", "quick", "tiny")

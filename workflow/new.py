@@ -26,8 +26,9 @@ import jinja2
 import yaml
 
 import datasets
+from datasets.draft import Given, from_rows, last_column, table
 from datasets.files import ROOT, visible, write_text
-from datasets.reader import NUMBER, Column, Given, Layout, TableError, last_column, look, table
+from datasets.schema import EMPTY, NUMBER, Column, Schema, TableError
 from methods import contract
 from models import kind as model_kinds
 from workflow import papers
@@ -158,27 +159,29 @@ def described(path: Path, target: str | None, task: str, given: Given) -> dict:
     check_word("file", path.name)
     try:
         target = target or last_column(path, given)
-        layout, rows = look(path, target, task, given)
-        table(path, layout, target if task != "density" else None)
+        schema = from_rows(path, target, task, given)
+        table(path, schema)
     except TableError as error:
         raise Refused(visible(str(error))) from None
-    for column in layout.columns:
+    for column in schema.columns:
         check_word(f"column of {path.name},", column.name)
         for level in column.levels:
             check_word(f"level in {path.name},", level)
-    if rows < 2:
+    if schema.n < 2:
         raise Refused(f"{path.name} has one row; give one to train on and one to test on at least")
-    labels = layout.column(target).levels if task == "classification" else ()
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    facts = {"file": path.name, "layout": layout, "target": target, "rows": rows, "sha256": digest}
-    return facts | {"task": task, "labels": labels}
+    return {"file": path.name, "schema": schema, "target": target, "sha256": digest}
 
 
 def made_up(name: str) -> dict:
     """The facts of a synthetic table, for a skeleton without one."""
-    layout = Layout(tuple(Column(word, NUMBER) for word in ("first", "second", "target")))
-    facts = {"file": f"{name}.csv", "layout": layout, "target": "target", "rows": 100, "sha256": "0" * 64}
-    return facts | {"task": "regression", "labels": ()}
+    columns = (
+        Column("first", NUMBER, default=EMPTY),
+        Column("second", NUMBER, default=EMPTY),
+        Column("target", NUMBER),
+    )
+    schema = Schema(100, "target", "regression", columns)
+    return {"file": f"{name}.csv", "schema": schema, "target": "target", "sha256": "0" * 64}
 
 
 @command.command(cls=Several)
@@ -208,13 +211,13 @@ def dataset(name: str, file: Path | None, target: str | None, task: str, **given
         raise Refused(visible(str(error))) from None
     path = f"datasets/{name}.py"
     write_new({path: render("dataset.py", name, **facts)})
-    layout, inputs = facts["layout"], facts["layout"].inputs(facts["target"])
+    schema = facts["schema"]
     if file:
-        columns = [f"{c.name}: {c.words}" for c in layout.columns if c.name != facts["target"]]
-        click.echo("\n".join([layout.words, *columns]))
+        columns = [f"{c.name}: {c.words if c.levels else c.kind}" for c in schema.columns if c.name != facts["target"]]
+        click.echo("\n".join([schema.words, *columns]))
     after = "" if file else "name, columns, rows and sha256 of its file, "
     click.echo(
-        f"{path}: {facts['rows']} rows, {len(inputs)} inputs; an experiment names it under `datasets`\n"
+        f"{path}: {schema.n} rows, {len(schema.coded)} inputs; an experiment names it under `datasets`\n"
         f"next: {after}its licence and documented ranges; put the table at DPBAYES_MIRROR/{name}/{facts['file']} or "
         "give its address as a Source; `./bench test tests/datasets/test_registry.py`"
     )

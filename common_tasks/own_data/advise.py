@@ -1,7 +1,7 @@
 """``./bench advise``: which private method to use for rows of a given size, without reading a private row.
 
     ./bench advise --task regression --rows 5000 --columns 12 --epsilon 1
-    ./bench advise FILE.csv --target COLUMN --task regression --epsilon 1
+    ./bench advise schema.yaml --task regression --epsilon 1
 
 Every private method of the common tasks fits synthetic tables of that size (``common_tasks.own_data.surrogates``). They
 have several shapes, with several tables of each. Methods have their default settings, and those that the tuning of the
@@ -12,11 +12,8 @@ from __future__ import annotations
 
 import math
 import re
-import sys
-from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import click
 import pandas as pd
@@ -27,9 +24,8 @@ from common_tasks.advice.sentences import listed
 from common_tasks.own_data import arguments, first, page, study, surrogates
 from common_tasks.own_data.table import TWO_CLASSES
 from datasets.files import visible
-from datasets.reader import TableError, look
+from datasets.schema import Schema, TableError
 from reports.site.document import plain
-from workflow.cli import stated, table_options
 from workflow.imports import code_hash
 
 #: largest count of numbers in a synthetic table, for which memory is requested.
@@ -56,18 +52,11 @@ WHY = (
     "file",
     required=False,
     type=click.Path(path_type=Path),
-    metavar="FILE.csv",
-    help="your table, for its numbers of rows and inputs; nothing else of it is used",
+    metavar="schema.yaml",
+    help="the schema of your table, for its numbers of rows and inputs",
 )
-@click.option("--target", metavar="COLUMN", help="of FILE.csv: what is predicted")
-@click.option("--rows", type=arguments.WHOLE, metavar="N", help="rows of your table, without FILE.csv")
-@table_options
-@click.option(
-    "--columns",
-    metavar="D",
-    default="",
-    help="its inputs, without the target; of FILE.csv: names of all columns if it has no header line, as A,B,C",
-)
+@click.option("--rows", type=arguments.WHOLE, metavar="N", help="rows of your table, without a schema")
+@click.option("--columns", type=arguments.WHOLE, metavar="D", help="its inputs, without the target")
 @click.option(
     "--seeds",
     type=arguments.WHOLE,
@@ -79,7 +68,7 @@ def command(**given) -> None:
     """Which private method is best for rows of this size? Tries all on synthetic tables, and none on a private row."""
     args = SimpleNamespace(**given)
     try:
-        args.rows, args.columns = size_of(args.file, args.target, args.task, given)
+        args.rows, args.columns = size_of(args.file, args.task, args.rows, args.columns)
     except TableError as e:
         raise click.ClickException(visible(str(e))) from None
     if args.rows < FEWEST_ROWS:
@@ -105,30 +94,21 @@ def command(**given) -> None:
         raise click.ClickException(visible(str(e))) from None
 
 
-def size_of(path: Path | None, target: str | None, task: str, given: Mapping[str, Any]) -> tuple[int, int]:
-    """Rows and inputs, with levels as columns of 0 and 1, as given or from the file. Raises UsageError."""
+def size_of(path: Path | None, task: str, rows: int | None, columns: int | None) -> tuple[int, int]:
+    """Rows and inputs, with levels as columns of 0 and 1, as given or by the schema. Raises UsageError, TableError."""
     if path is None:
-        for name in ("target", "no_header", "drop", "levels"):
-            if given[name]:
-                raise click.UsageError(f"--{name.replace('_', '-')} is about FILE.csv; name it")
-        for name in ("rows", "columns"):
-            if given[name] in (None, ""):
-                raise click.UsageError(f"Missing option '--{name}', or a FILE.csv to take it from")
-        return given["rows"], arguments.WHOLE.convert(given["columns"], _option("columns"), None)
-    if given["rows"] is not None:
-        raise click.UsageError("--rows is for use without FILE.csv; leave out one of the two")
-    if target is None and task != "density":
-        raise click.UsageError(f"Missing option '--target': {task} needs the column of {path} that is predicted")
-    layout, rows = look(path, target, task, stated(given, rows_are_public=False))
-    if task == "classification" and target and len(layout.column(target).levels) != 2:
-        raise TableError(f"{path}: target '{target}' has {len(layout.column(target).levels)} classes: {TWO_CLASSES}")
-    inputs = len(layout.inputs(target))
-    print(f"./bench advise: {visible(path.name)}: {rows} rows, {inputs} inputs; nothing else is used", file=sys.stderr)
-    return rows, inputs
-
-
-def _option(name: str) -> click.Parameter:
-    return next(p for p in command.params if p.name == name)
+        for name, value in (("rows", rows), ("columns", columns)):
+            if value is None:
+                raise click.UsageError(f"Missing option '--{name}', or a schema.yaml to take it from")
+        return rows or 0, columns or 0
+    if rows is not None or columns is not None:
+        raise click.UsageError("--rows and --columns are for use without a schema; leave them out")
+    schema = Schema.read(path)
+    if schema.task != task:
+        raise TableError(f"{path} is of the task {schema.task}; give --task {schema.task}")
+    if task == "classification" and len(schema.classes) != 2:
+        raise TableError(f"{path}: the target has {len(schema.classes)} classes: {TWO_CLASSES}")
+    return schema.n, len(schema.coded)
 
 
 def advise(args: SimpleNamespace) -> None:
@@ -233,7 +213,7 @@ def page_text(args, block: advice.Block, frame: pd.DataFrame, shapes: tuple[str,
             first.rows_needed(args.task, args.rows, sorted(args.epsilon), args.known_ranges),
             *first.too_small(block.data, args.rows, {s: f"the shape {s.replace('_', ' ')}" for s in shapes}),
         ],
-        last=arguments.next_steps(args, block, args.file or "FILE.csv", args.known_ranges, args.levels),
+        last=arguments.next_steps(args, block, args.file or "schema.yaml"),
         by="By shape of the synthetic tables",
         meaning={s.replace("_", " "): surrogates.MEANING[s] for s in shapes if s in surrogates.MEANING},
         after=[

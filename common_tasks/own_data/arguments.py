@@ -177,29 +177,27 @@ def guarantee(args: SimpleNamespace, frame: pd.DataFrame) -> str:
     )
 
 
-def next_steps(
-    args: SimpleNamespace, block: advice.Block, file: str | Path, all_stated: bool, levels: str | Path | None
-) -> list[str]:
+def next_steps(args: SimpleNamespace, block: advice.Block, schema: str | Path) -> list[str]:
     """The command that fits the recommended method, one paragraph per epsilon. Empty for density, which has no ``fit``.
 
-    ``all_stated``: whether the range of every column is stated. If not, ``fit`` estimates the missing ones privately,
-    as in the scores. ``levels``: file of public levels.
+    ``schema``: file of the public schema of the private table, or of a draft of it.
     """
     if args.task == "density":
         return []
     kind, out = KINDS[args.task], []
-    # `advise` has no file of ranges
-    bounds = getattr(args, "bounds", "FILE.yaml" if all_stated else None)
     for epsilon, method in block.taken.items():
         name = method.partition(", ")[0]
-        words = [file, "--task", args.task, "--target", args.target or "COLUMN", "--method", name, "--epsilon", epsilon]
-        words += ["--delta", f"{args.delta:g}"]
-        words += ["--bounds", bounds] if bounds else []
-        words += [] if all_stated else ["--estimate-ranges"]
-        words += ["--levels", levels] if levels else []
-        words += ["--no-header"] if args.no_header else []
-        words += ["--drop", *args.drop] if args.drop else []
-        words += ["--columns", args.columns] if isinstance(args.columns, str) and args.columns else []
+        words = [
+            "PRIVATE.csv",
+            "--schema",
+            schema,
+            "--method",
+            name,
+            "--epsilon",
+            epsilon,
+            "--delta",
+            f"{args.delta:g}",
+        ]
         leaks = [*fits.leaks(contract.get(name, kind), kind)]
         words += ["--accept", *leaks] if leaks else []
         said = f"Next, at epsilon = {epsilon}, fit {scores.title(name, kind)} to private rows, once."
@@ -207,6 +205,7 @@ def next_steps(
         mine = block.data[(block.data["method"] == method) & (block.data["epsilon"] == epsilon)]
         if "tuned" in set(mine["settings"]):
             said += " Its score here is with tuned settings, and the command has the defaults."
+        said += " First correct the number of rows and the ranges in the schema, which have to be public."
         out.append(f"{said} The command is:\n{shlex.join(['./bench', 'fit', *map(str, words)])}")
     return out
 

@@ -20,13 +20,17 @@ import pandas as pd
 
 from common_tasks import advice
 from common_tasks.own_data import arguments, first, page, study, table
+from datasets import yaml_file
+from datasets.draft import FROM_ROWS
 from datasets.files import visible
-from datasets.reader import LEVELS, TableError
+from datasets.schema import TableError
 from reports.site.document import plain
 from workflow.cli import stated, table_options
 from workflow.imports import code_hash
 
 SPLITS = 10
+#: the schema that was drafted from the public table.
+SCHEMA = "schema.yaml"
 _FILE = '''"""A table that was declared public, written by ./bench compare; reader {code}."""
 
 from pathlib import Path
@@ -57,8 +61,8 @@ def command(**given) -> None:
     """Which private method is best on this table? The table has to be public: its scores are shown without noise."""
     args = SimpleNamespace(**given)
     try:
-        known = table.facts(args.file, args.target, args.task, args.bounds, stated(given, rows_are_public=True))
-        arguments.check("compare", args, known.rows * 9 // 10)
+        known = table.facts(args.file, args.target, args.task, stated(given, rows_are_public=True))
+        arguments.check("compare", args, known.schema.n * 9 // 10)
         print(visible(f"./bench compare: {args.file.name}: {in_short(known)}"), file=sys.stderr)
         compare(args, known)
     except (TableError, study.StudyError) as e:
@@ -80,81 +84,82 @@ def compare(args: SimpleNamespace, known: table.Facts) -> None:
         delta=args.delta,
         protocol="literature",
         splits=SPLITS,
-        rows=known.rows * 9 // 10,
-        columns=len(known.columns),
+        rows=known.schema.n * 9 // 10,
+        columns=len(known.schema.coded),
         fit_s=args.fit_seconds,
         minutes=args.minutes,
         only=tuple(args.methods or ()),
-        tuning=study.committed_tuning(args.task, known.rows * 9 // 10, len(known.columns), epsilons),
+        tuning=study.committed_tuning(args.task, known.schema.n * 9 // 10, len(known.schema.coded), epsilons),
     )
+    facts_path = folder / f"{dataset}.yaml"
+    if facts_path.is_file() and yaml_file.read(facts_path, study.StudyError)["sha256"] != known.sha256:
+        raise study.StudyError(
+            f"{folder} holds the page of another {known.file}; name another folder with --name or --out, or remove it"
+        )
     raw = folder / "raw" / dataset / known.file
     raw.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(source, raw)
     facts = table.write_facts(known)
-    (folder / f"{dataset}.yaml").write_text(facts, encoding="utf-8")
+    facts_path.write_text(facts, encoding="utf-8")
+    (folder / SCHEMA).write_text(known.schema.text(), encoding="utf-8")
     code = code_hash("common_tasks.own_data.table")
     # the name contains the digest of the facts, so the table is read again if they differ
     left = study.write(what, _FILE.format(code=f"{code}, facts {study.digest(facts)}"))
     about = advice.About(
         reference=study.ENDS[args.task][1],
         tuning=what.tuning.words,
-        limits=f"These are the {known.rows} rows of {known.file} and one model; other rows may give another order.",
+        limits=f"These are the {known.schema.n} rows of {known.file} and one model; other rows may give another order.",
     )
 
     def drawn(frame: pd.DataFrame) -> tuple[advice.Block, page.Text]:
         block = arguments.block_of(what, frame, about)
-        return block, page_text(args, known, frame, block)
+        return block, page_text(args, known, frame, block, folder)
 
     arguments.run(what, args.cores, "./bench compare", drawn, left)
 
 
 def in_short(known: table.Facts) -> str:
     """The number of columns of each kind, as plain text."""
-    kinds = Counter(c.kind for c in known.layout.columns if c.name != known.target)
+    kinds = Counter(c.kind for c in known.schema.columns if c.name != known.schema.target)
     said = ", ".join(f"{kind}: {count}" for kind, count in kinds.items())
-    return f"{known.rows} rows, {kinds.total()} columns ({said}), coded as {len(known.columns)} inputs"
+    return f"{known.schema.n} rows, {kinds.total()} columns ({said}), coded as {len(known.schema.coded)} inputs"
 
 
 def columns_of(known: table.Facts) -> list[dict[str, str]]:
     """One row per column of the file on its treatment, as plain text."""
-    out = []
-    for column in known.layout.columns:
-        words = column.words
-        if column.name == known.target and known.task != "density":
-            classes = ", ".join(f"'{label}' is {k}" for k, label in enumerate(known.labels))
-            words = f"target: {classes}" if classes else f"target, {words}"
-        pair = known.bounds.get(column.name)
-        if pair:
-            words += f"; range [{pair[0]:g}, {pair[1]:g}]"
-        out.append({"column": column.name, "what was done": words})
-    return out
+    schema = known.schema
+    classes = ", ".join(f"'{label}' is {k}" for k, label in enumerate(schema.classes))
+    target = [
+        f"target: {classes}" if classes else f"target, {c.words}" for c in schema.columns if c.name == schema.target
+    ]
+    return [
+        {"column": c.name, "what was done": target[0] if c.name == schema.target else c.words} for c in schema.columns
+    ]
 
 
-def page_text(args, known: table.Facts, frame: pd.DataFrame, block: advice.Block) -> page.Text:
+def page_text(args, known: table.Facts, frame: pd.DataFrame, block: advice.Block, folder: Path = Path()) -> page.Text:
     """The page for the scores ``frame`` and their advice."""
     budget = ", ".join(f"{e:g}" for e in sorted(args.epsilon))
-    wanted = [*known.columns, *([known.target] if args.task == "regression" else [])]
+    schema = known.schema
+    wanted = [*schema.coded, *([schema.target] if args.task == "regression" and schema.target else [])]
     unknown = [c for c in wanted if c not in known.bounds]
-    taken = [c.name for c in known.layout.columns if c.kind == LEVELS and c.public != "stated"]
+    taken = [c.name for c in schema.columns if c.source == FROM_ROWS]
     levels = (
         f" The levels of {', '.join(map(plain, taken[:8]))}{', ...' if len(taken) > 8 else ''} are taken from the "
         "rows, which are public by the user's word. The guarantee takes the levels as known."
     )  # fmt: skip
-    # `fit` accepts no level of private rows that is not stated, except the classes 0 and 1
-    coded = {known.target} if known.labels == ["0", "1"] else set()
-    needed = args.levels or ("LEVELS.yaml" if {*taken} - coded else None)
     return page.Text(
         title=f"Private {args.task} on {known.file} at epsilon = {budget}",
-        before=[f"{known.rows} rows, {len(known.columns)} inputs, delta = {args.delta:g}. {WHY}"],
+        before=[f"{known.schema.n} rows, {len(known.schema.coded)} inputs, delta = {args.delta:g}. {WHY}"],
         first=[
             first.ranges(unknown, len(wanted)),
-            first.rows_needed(args.task, known.rows * 9 // 10, sorted(args.epsilon), not unknown),
-            first.rare_class(known.counts, known.labels, frame),
-            *first.too_small(block.data, known.rows * 9 // 10, {d: known.file for d in block.data["dataset"]}),
+            first.rows_needed(args.task, known.schema.n * 9 // 10, sorted(args.epsilon), not unknown),
+            first.rare_class(known.counts, schema.classes, frame),
+            *first.too_small(block.data, known.schema.n * 9 // 10, {d: known.file for d in block.data["dataset"]}),
         ],
-        last=arguments.next_steps(args, block, "PRIVATE.csv", not unknown, needed),
+        last=arguments.next_steps(args, block, folder / SCHEMA),
         columns=columns_of(known),
-        read=f"{known.layout.words} Rows are counted from 1.{levels if taken else ''}",
+        read=f"{schema.words} Rows are counted from 1.{levels if taken else ''}",
         after=[
             arguments.guarantee(args, frame),
             f"{SPLITS} random splits, nine tenths of the rows to train and one to test. Intervals are over the splits, "

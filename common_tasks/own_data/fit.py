@@ -1,9 +1,10 @@
 """``./bench fit``: fits one method once to a private table, and writes what may leave the machine.
 
-    ./bench fit FILE.csv --task regression --target COLUMN --method NAME --epsilon 1 --bounds FILE.yaml --out DIR
+    ./bench fit FILE.csv --schema schema.yaml --method NAME --epsilon 1 --out DIR
 
-Noise comes from the operating system. No score is computed and no row is printed. ``DIR`` appears when everything in it
-is written: the two files of ``workflow.release``, draws in original units and a page.
+Noise comes from the operating system. No score is computed and no row is printed. A refusal follows from the schema,
+the header line and the arguments, never from a row. ``DIR`` appears when everything in it is written: the two files of
+``workflow.release``, the schema, draws in original units and a page.
 """
 
 from __future__ import annotations
@@ -12,24 +13,27 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import click
 import numpy as np
 import pandas as pd
 
-from common_tasks.own_data import page, study
-from common_tasks.own_data.table import TWO_CLASSES, name_of, ranges
-from datasets import reader
+from common_tasks.own_data import page, schemas, study
+from common_tasks.own_data.schemas import SCHEMA, schema_of, schema_options
+from common_tasks.own_data.table import TWO_CLASSES, name_of
+from datasets import records
 from datasets.files import ROOT, sheet_text, visible, write_text
-from datasets.reader import NUMBER, WHOLE, TableError
+from datasets.schema import Problems, Schema
 from dpbayes_bench import fits
+from dpbayes_bench.accountant import Accountant, BudgetFileError
 from dpbayes_bench.private_fit import PrivateFit, written
 from reports.site.document import plain
-from workflow.cli import Several, stated, table_options
+from workflow.cli import Several
 
 #: task -> name of its model in ``dpbayes_bench.fit``.
 MODELS = {"regression": "linear", "classification": "logistic"}
@@ -40,69 +44,115 @@ DRAWS = "draws.csv"
 
 @click.command(
     "fit", cls=Several,
-    epilog="Ranges (--bounds) are lines `column: [lower, upper]`, of what is known without the rows. Killed, the "
-    "command leaves nothing, and the same command starts anew.",
+    epilog="Without --schema, one is drafted from the options and the header line. Killed, the command leaves nothing, "
+    "and the same command starts anew.",
 )  # fmt: skip
 @click.argument("file", type=click.Path(path_type=Path), metavar="FILE.csv", help="your private table")
-@click.option("--task", required=True, type=click.Choice(list(MODELS)), help="linear or logistic regression")
-@click.option("--target", required=True, metavar="COLUMN", help="what is predicted")
+@schema_options
 @click.option("--method", required=True, metavar="NAME", help="a private method, chosen without these rows")
 @click.option("--epsilon", required=True, type=float, metavar="E", help="budget of the whole fit")
 @click.option("--delta", type=float, default=1e-5, metavar="D", help="default: 1e-5")
-@click.option("--bounds", type=click.Path(path_type=Path), metavar="FILE.yaml", help="public ranges of columns")
-@click.option("--citation", metavar="TEXT", help="where the ranges are stated (default: name of the file of ranges)")
-@click.option("--estimate-ranges", is_flag=True, help="estimate ranges that are not stated, from the budget")
 @click.option("--accept", multiple=True, metavar="LEAK...", help="what epsilon does not count and you accept, by name")
+@click.option("--budget", type=click.Path(path_type=Path), metavar="FILE.json", help="budget of all fits of the table")
+@click.option("--unchecked", is_flag=True, help="fit without ./bench check-rows")
 @click.option("--draws", type=click.IntRange(1, 1_000_000), default=4000, metavar="N", help="default: 4000")
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="instead of results/fit/NAME")
-@table_options
 def command(**given) -> None:
     """Fit one private method to a private table: a posterior, its guarantee, and a page that says its limits."""
     args = SimpleNamespace(**given)
     try:
-        fit(args, stated(given, rows_are_public=False))
+        fit(args)
     except (ValueError, OSError, RuntimeError, ImportError) as e:
         raise click.ClickException(visible(" ".join(str(e).split()))) from None
 
 
-def fit(args: SimpleNamespace, given: reader.Given) -> Path:
-    """Read, fit, write, and return the page. Raises ValueError, OSError, RuntimeError or ImportError with one line."""
-    model = MODELS[args.task]
-    fits.accepted(fits.method_of(args.method, model), fits.kind_of(model), args.accept)
-    fits.checked_budget(args.epsilon, args.delta)
-    layout, rows = reader.look(args.file, args.target, args.task, given)
-    out = args.out.resolve() if args.out else ROOT / "results/fit" / f"{name_of(args.file)}-{args.method}"
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise FileExistsError(f"{out} is there already; name another folder with --out")
+def fit(args: SimpleNamespace) -> Path:
+    """Check, read, fit, write, and return the page. Raises ValueError, OSError, RuntimeError or ImportError."""
+    schema, drafted, accountant, out = checked(args)
+    model = MODELS[schema.task]
     study.make(out.parent)
-    bounds = bounds_of(args, layout)
-    if model == "logistic" and len(layout.column(args.target).levels) != 2:
-        raise TableError(f"{args.file}: target '{args.target}' has more than two classes: {TWO_CLASSES}")
-    columns = layout.inputs(args.target)
-    seconds = study.seconds_a_fit(fits.kind_of(model), rows, len(columns)).get(args.method)
+    columns = schema.coded
+    seconds = study.seconds_a_fit(fits.kind_of(model), schema.n, len(columns)).get(args.method)
     forecast = f"about {seconds:.2g} s by the committed fits" if seconds else "no committed fit says how long"
-    say(f"{visible(args.file.name)}: {rows} rows, {len(columns)} inputs; {forecast}, and the time to read and compile")
-    table = reader.table(args.file, layout, args.target)
-    x = pd.DataFrame(table.x, columns=list(columns), copy=False)
+    say(f"{visible(args.file.name)}: {schema.n} rows and {len(columns)} inputs by the schema; {forecast}, and the time "
+        "to read and compile")  # fmt: skip
+    if drafted:
+        say(f"the schema is drafted from the options and the header line, and is written to {out / SCHEMA}; a number "
+            "that does not fit makes its row an empty row")  # fmt: skip
+    if accountant is not None:
+        accountant.charge(args.epsilon, args.delta, args.method)
+    rows = records.read(args.file, schema)
+    x = pd.DataFrame(rows.x, columns=list(columns), copy=False)
     with progress(seconds), warnings.catch_warnings():
         warnings.simplefilter("always", fits.PrivacyLeakWarning)
         warnings.showwarning = lambda message, *more: say(f"warning: {message}")
         found = fits.fit(
-            x, table.y, model=model, method=args.method, epsilon=args.epsilon, delta=args.delta, bounds=bounds,
-            n_public=rows, accept=args.accept,
+            x, rows.y, model=model, method=args.method, epsilon=args.epsilon, delta=args.delta,
+            accept=args.accept, empty=rows.empty, replaced=rows.replaced,
+            schema=schema,
         )  # fmt: skip
     with written(out) as folder:
         found.write(folder)
         draws = found.draws(args.draws)
         write_text(folder / DRAWS, sheet_text(flat(draws, found.columns)))
-        names = [f"{DRAWS}"]
+        write_text(folder / SCHEMA, schema.text())
+        names = [DRAWS, SCHEMA]
         if netcdf(found, args.draws, folder / "draws.nc"):
             names.append("draws.nc")
-        source = markdown(args, found, draws, layout, names)
+        source = markdown(args, found, draws, schema, names)
         write_text(folder / "fit.md", source)
         write_text(folder / "index.html", page.html(source, folder))
-    print(visible("\n".join([str(found.privacy), f"Page: {out / 'index.html'}"])))
+    print(visible("\n".join([str(found), f"Page: {out / 'index.html'}"])))
     return out / "index.html"
+
+
+def checked(args: SimpleNamespace) -> tuple[Schema, bool, Accountant | None, Path]:
+    """The schema, whether it was drafted, the budget of the table and the folder to write.
+
+    Raises :class:`Problems` with everything that the arguments, the schema and the header line decide. No row is read.
+    """
+    wrong: list[str] = []
+
+    def tried(call: Callable[[], Any]) -> Any:
+        try:
+            return call()
+        except Problems as e:
+            wrong.extend(e.all)
+        except (ValueError, OSError, BudgetFileError) as e:
+            wrong.append(str(e))
+        return None
+
+    schema, drafted = tried(lambda: schema_of(args)) or (None, False)
+    task = schema.task if schema else args.task
+    if task in MODELS:
+        model = MODELS[task]
+        tried(lambda: fits.accepted(fits.method_of(args.method, model), fits.kind_of(model), args.accept))
+    elif schema:
+        wrong.append(f"the schema is of the task {task}, which has no fit; give {' or '.join(MODELS)}")
+    tried(lambda: fits.checked_budget(args.epsilon, args.delta))
+    if schema:
+        if task == "classification" and len(schema.classes) != 2:
+            wrong.append(f"the target has {len(schema.classes)} classes: {TWO_CLASSES}")
+        tried(lambda: header_fits(args.file, schema))
+        schema = schemas.looked(args.file, schema)
+        if not args.unchecked and schema.sha256 not in schemas.marks(args.file):
+            wrong.append(
+                "nobody looked whether the rows fit this schema: run ./bench check-rows with the same schema or "
+                "options first, or give --unchecked"
+            )
+    accountant = tried(lambda: Accountant(file=args.budget)) if args.budget else None
+    out = args.out.resolve() if args.out else ROOT / "results/fit" / f"{name_of(args.file)}-{args.method}"
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        wrong.append(f"{out} is there already; name another folder with --out")
+    if wrong or schema is None:
+        raise Problems(args.file, wrong)
+    return schema, drafted, accountant, out
+
+
+def header_fits(path: Path, schema: Schema) -> None:
+    """Raise TableError unless the file is there and its header line is that of the schema."""
+    with records.opened(path) as file:
+        records.check_header(path, records.header(file, schema), schema)
 
 
 def say(text: str) -> None:
@@ -128,32 +178,6 @@ def progress(seconds: float | None) -> Iterator[None]:
         thread.join()
 
 
-def bounds_of(args: SimpleNamespace, layout: reader.Layout) -> fits.Bounds | None:
-    """The ranges that are stated and those that the coding fixes. Raises TableError for a column without one.
-
-    No range is computed from the rows. A value outside its range is set to the nearest end.
-    """
-    numbers = [c.name for c in layout.columns if c.kind in (NUMBER, WHOLE)]
-    if args.task == "classification":
-        numbers = [name for name in numbers if name != args.target]
-    known = ranges(args.bounds, None, numbers) if args.bounds else {}
-    missing = [name for name in numbers if name not in known]
-    if missing and not args.estimate_ranges:
-        some = ", ".join(missing[:8]) + (f" and {len(missing) - 8} more" if len(missing) > 8 else "")
-        raise TableError(
-            f"no range is stated for {some}; give lines `column: [lower, upper]` with --bounds FILE.yaml, from a "
-            "document or a scale and never from the rows, or estimate them from the budget with --estimate-ranges"
-        )
-    coded = zip(layout.inputs(args.target), layout.bounds(args.target), strict=True)
-    x = {name: pair for name, pair in coded if pair is not None}
-    x |= {name: (pair[0], pair[1]) for name, pair in known.items() if name != args.target}
-    y = known.get(args.target)
-    if not x and y is None:
-        return None
-    source = args.citation or (args.bounds.name if args.bounds else "the coding of columns as 0 and 1")
-    return fits.Bounds(x=x, y=None if y is None else (y[0], y[1]), citation=source)
-
-
 def flat(draws: dict[str, np.ndarray], columns: tuple[str, ...]) -> pd.DataFrame:
     """One column per number, one row per draw. Coefficients are named by their columns."""
     out = {}
@@ -177,7 +201,7 @@ def markdown(
     args: SimpleNamespace,
     found: PrivateFit,
     draws: dict[str, np.ndarray],
-    layout: reader.Layout,
+    schema: Schema,
     names: list[str],
 ) -> str:
     """The page: the guarantee and its limits first."""
@@ -197,25 +221,21 @@ def markdown(
         }
         for e in p.ledger
     ]  # fmt: skip
-    # a single row can decide whether all numbers are whole, and how the file is encoded
-    columns = [
-        {"column": c.name, "what was done": NUMBER if c.kind == WHOLE else c.words}
-        for c in layout.columns
-        if c.name != args.target
-    ]
-    stated_ranges = dict(zip(found.columns, found.asked["bounds"]["x"], strict=True))
-    for row in columns:
-        if pair := stated_ranges.get(row["column"]):
-            row["what was done"] += f"; range [{pair[0]:g}, {pair[1]:g}]"
+    columns = [{"column": c.name, "what was done": c.words} for c in schema.inputs]
+    classes = ""
+    if schema.classes:
+        classes = f"Class 1 is '{plain(schema.classes[1])}', and class 0 is '{plain(schema.classes[0])}'. A positive "
+        classes += f"coefficient makes '{plain(schema.classes[1])}' more probable."
     parts = [
-        f"# Private posterior of {plain(args.target)} by {plain(title)}",
+        f"# Private posterior of {plain(schema.target or '')} by {plain(title)}",
         "## The guarantee",
         plain(p.guarantee),
         "It holds if the limits below are acceptable to you:",
-        "\n".join(f"- {plain(sentence)}" for sentence in p.limits),
+        "\n".join(f"- {plain(sentence)}" for sentence in (*p.limits, *found.asked["limits"])),
         "## Parameters",
         f"In original units, from {args.draws} draws. {plain(p.intervals)} No score was computed on your rows, so this "
         "page does not say how good the fit is.",
+        classes,
         page.table(pd.DataFrame(rows)),
         "" if len(shown.columns) == len(frame.columns) else f"The first 200 of {len(frame.columns)} parameters.",
         "## Files",
@@ -224,8 +244,8 @@ def markdown(
         "shows of it, must stay.",
         '```python\nimport dpbayes_bench as bench\n\nfit = bench.PrivateFit.load(".")\nfit.predict(X_new).mean\n```',
         "## What was done to each column",
-        "Values outside a range are set to its nearest end. A file is refused if a row cannot be read, so this page "
-        "also says that every row could be read.",
+        "Each line of the file was read alone, by `schema.yaml`. Values outside a range are set to its nearest end. A "
+        "line that cannot be read, or whose target does not fit, is an empty row, which has no weight.",
         page.table(pd.DataFrame(columns)),
         "## Releases",
         page.table(pd.DataFrame(events)),

@@ -45,9 +45,10 @@ def make_frame(task: Task, budget: Budget | None, share: float = SHARE) -> Frame
     A method that is not private uses mean and standard deviation of the training rows. A column whose spread is 0 gets
     scale 1.
 
-    Raises ValueError for a task without rows, or a budget that states neither.
+    Raises ValueError for a public number of rows below 1, and for a budget that states neither. Only a method that is
+    not private refuses a task without rows: that all rows are empty may follow from one row.
     """
-    if task.n < 1 or task.public.n < 1:
+    if task.public.n < 1 or (budget is None and task.n < 1):
         raise ValueError(f"{task.name}: needs at least 1 training row, got {task.n}")
     ranges = ranges_of(task)
     missing = [j for j, r in enumerate(ranges) if r is None]

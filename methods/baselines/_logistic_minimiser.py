@@ -85,7 +85,7 @@ def output_perturbation(task: Task, settings, budget: Budget, *, name: str, rela
 
     a formula of public numbers and releases.
 
-    Raises ValueError for a task without rows or a budget that states neither (epsilon, delta) nor a noise multiplier.
+    Raises ValueError for a budget that states neither (epsilon, delta) nor a noise multiplier.
     Raises Diverged if the minimiser is not found.
     """
     n, d = task.public.n, task.x.shape[1] + 1

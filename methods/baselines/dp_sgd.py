@@ -104,7 +104,7 @@ class DPSGDLogistic(Descent):
     def fit_unit(self, task: Task, settings: DescentSettings, budget: Budget, rng: np.random.Generator) -> Fit:
         """Fit rows scaled to [-1, 1].
 
-        Raises ValueError for a task without rows or a budget that states neither (epsilon, delta) nor a noise
+        Raises ValueError for a budget that states neither (epsilon, delta) nor a noise
         multiplier. Raises Diverged for numbers that overflow.
         """
         from methods._shared.logistic_gaussian import gradients

@@ -49,7 +49,7 @@ class OutputPerturbation(InFrame):
     def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
         """Fit rows scaled to [-1, 1].
 
-        Raises ValueError for a task without rows or a budget that states neither (epsilon, delta) nor a noise
+        Raises ValueError for a budget that states neither (epsilon, delta) nor a noise
         multiplier. Raises Diverged if the minimiser is not found.
         """
         from methods.baselines import _logistic_minimiser as minimiser

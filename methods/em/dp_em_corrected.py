@@ -71,13 +71,13 @@ class DPEMCorrected(Method):
     def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
         """The budget is (epsilon, delta), or a noise multiplier: then that of each release of moments.
 
-        Raises ValueError for a task without rows or a budget that states neither.
+        Raises ValueError for a public number of rows below 1, and for a budget that states neither.
         """
         from methods.em import _em as em
 
         s, n, d = settings, task.public.n, task.x.shape[1]
-        if task.n < 1 or n < 1:
-            raise ValueError(f"{task.name}: dp_em_corrected needs at least 1 training row, got {task.n}")
+        if n < 1:
+            raise ValueError(f"{task.name}: dp_em_corrected needs a public number of rows of at least 1")
         components = task.model.components
         self._check(budget)
         shift, scale = self._frame(task, s, budget)

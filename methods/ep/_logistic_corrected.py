@@ -83,7 +83,7 @@ def fit(task: Task, settings, budget: Budget, *, name: str, relation: Relation) 
     below that are raised to it, so that no direction is divided by noise. In those directions the mean moves more
     slowly.
 
-    Raises ValueError for a task without rows, or a budget that states neither (epsilon, delta) nor a noise multiplier.
+    Raises ValueError for a budget that states neither (epsilon, delta) nor a noise multiplier.
     Raises Diverged for numbers that overflow.
     """
     n = task.public.n

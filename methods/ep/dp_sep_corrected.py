@@ -378,7 +378,7 @@ class DPSEPCorrectedLogistic(InFrame):
     def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
         """Fit rows scaled to [-1, 1].
 
-        Raises ValueError for a task without rows or a budget that states neither (epsilon, delta) nor a noise
+        Raises ValueError for a budget that states neither (epsilon, delta) nor a noise
         multiplier. Raises Diverged for numbers that overflow.
         """
         from methods.ep import _logistic_corrected as corrected

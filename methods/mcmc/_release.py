@@ -174,7 +174,7 @@ class Chain(InFrame):
     def fit_unit(self, task: Task, settings: ChainSettings, budget: Budget, rng: np.random.Generator) -> Fit:
         """Run the chain on scaled rows and store its draws.
 
-        Raises ValueError for a task without rows or a budget that states neither (epsilon, delta) nor a noise
+        Raises ValueError for a budget that states neither (epsilon, delta) nor a noise
         multiplier, and Diverged for a chain that leaves the finite range.
         """
         from models.unconstrained import UnconstrainedDraws

@@ -154,7 +154,7 @@ def draw(
 ) -> Fit:
     """Charge the event, then make the draw.
 
-    Raises ValueError for a task without rows, and Diverged under the conditions of the sampler.
+    Raises Diverged under the conditions of the sampler.
     """
     z = signed(task, strict=False)
     budget.spend(event)

@@ -250,7 +250,7 @@ class VinarozDPVICorrectedLogistic(Descent):
     def fit_unit(self, task: Task, settings: DescentSettings, budget: Budget, rng: np.random.Generator) -> Fit:
         """Fit q to scaled rows.
 
-        Raises ValueError for a task without rows or a budget that states neither (epsilon, delta) nor a noise
+        Raises ValueError for a budget that states neither (epsilon, delta) nor a noise
         multiplier, and Diverged for numbers that overflow.
         """
         from methods._shared.logistic_gaussian import gradients

@@ -34,8 +34,8 @@ Rules for sampling and relations (each conversion adds a sentence to ``Cost.note
   size of a batch over the rows of the larger table, and both tables must give batches of the same size.
 - A ledger with several relations is converted to REPLACE_ONE. A replacement is a removal and an addition, so the
   distance of events under ADD_REMOVE doubles. Poisson events under ADD_REMOVE keep their amplification in the PLD
-  accountant, because their sensitivity is the size of a contribution. A written bound cannot be converted: epsilon is
-  then infinite, with the reason.
+  accountant, because their sensitivity is the size of a contribution. A written bound at order 2 a is converted to
+  order a by way of the table without the row.
 
 :mod:`privacy.accountants.terms` proves the rules for Poisson sampling under REPLACE_ONE and for sampling without
 replacement under ADD_REMOVE. dp-accounting is the only accountant here that covers the first.

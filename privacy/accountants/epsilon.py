@@ -41,7 +41,7 @@ class Cost:
     notes: tuple[str, ...] = ()
 
 
-def epsilon_of(ledger: Ledger, delta: float, only: Sequence[str] = BOUNDS) -> Cost:
+def epsilon_of(ledger: Ledger, delta: float, only: Sequence[str] = BOUNDS, relation: Relation | None = None) -> Cost:
     """The smallest valid epsilon of the ledger at ``delta``; see :class:`Cost`.
 
     Parameters
@@ -50,15 +50,19 @@ def epsilon_of(ledger: Ledger, delta: float, only: Sequence[str] = BOUNDS) -> Co
     delta : in [0, 1). At 0, epsilon is the sum of pure epsilons of Laplace releases and exponential mechanisms. A
         ledger with any other event then has an infinite epsilon.
     only : accountants to ask; by default those that cover both directions of the relation.
+    relation : REPLACE_ONE gives the cost of one row replaced by another, also of a ledger under ADD_REMOVE, whose
+        distances double. None: the relation of the ledger, or REPLACE_ONE if it has several.
 
     Raises
     ------
-    ValueError : delta out of range, or an unknown accountant.
+    ValueError : delta out of range, an unknown accountant, or the relation ADD_REMOVE, to which nothing is converted.
     """
+    if relation is Relation.ADD_REMOVE:
+        raise ValueError("relation add_remove: nothing is converted to it; leave it out, or give replace_one")
     if unknown := set(only) - set(NAMES):
         raise ValueError(f"unknown accountants {sorted(unknown)}; give some of {', '.join(NAMES)}")
     keys = tuple(sorted(map(key_of, ledger), key=repr))
-    cost = _cost(keys, checked_delta(delta, pure=True), tuple(n for n in NAMES if n in set(only)))
+    cost = _cost(keys, checked_delta(delta, pure=True), tuple(n for n in NAMES if n in set(only)), relation)
     return replace(cost, all=dict(cost.all))  # a caller must not change the cached table
 
 
@@ -68,11 +72,11 @@ def epsilons(ledger: Ledger, delta: float) -> dict[str, float | str]:
 
 
 @lru_cache(maxsize=4096)
-def _cost(keys: tuple, delta: float, names: tuple[str, ...]) -> Cost:
+def _cost(keys: tuple, delta: float, names: tuple[str, ...], wanted: Relation | None) -> Cost:
     if not keys:
         return Cost(0.0, delta, None, "none: the ledger is empty, nothing private was released")
     try:
-        relation, notes, terms = terms_of(keys)
+        relation, notes, terms = terms_of(keys, wanted)
     except NotApplicable as why:
         return Cost(math.inf, delta, Relation.REPLACE_ONE, f"none: {why}", dict.fromkeys(names, str(why)))
     if not terms:

@@ -1,6 +1,7 @@
 """The input of the accountants: a ledger whose releases of equal cost are merged into terms.
 
-For two schemes, this module proves which pair of distributions bounds a release. Write H_a(P, Q) for the integral of
+This module proves the bounds that are not taken from a library. For two schemes it gives the pair of distributions that
+bounds a release, and at last it converts written Renyi bounds. Write H_a(P, Q) for the integral of
 max(P(x) - a Q(x), 0) over x, with the densities of P and Q. A pair dominates a release if, for every a >= 0 and all
 neighbours, its H_a is at least that of the release. Dominating pairs compose, also adaptively (Zhu, Dong & Wang 2022,
 theorem 10). H_a is jointly convex, so it suffices to bound it given all choices that the neighbours share.
@@ -45,6 +46,16 @@ same distribution as T with y. With probability q it is T with x. Given T and y,
 N(f(T, y), s^2 I). On the larger table it is a mixture of that and N(f(T, x), s^2 I), with weights 1 - q and q. The two
 means are at most D apart. If they are closer, scaling the pair for D and adding noise gives theirs, which cannot raise
 H_a. For sums, the bound is attained if x contributes D / 2 and every other row -D / 2.
+
+**Written bounds under REPLACE_ONE** (``_of_a_replacement``)
+
+A bound b on the Renyi divergence of order 2 a > 2 under ADD_REMOVE gives (2 a - 3/2) / (a - 1) b at order a. Proof. Let
+P and Q be the releases on two tables that differ in one row, and R that on the table without it. By the weak triangle
+inequality (Mironov 2017, corollary 4),
+
+    D_a(P, Q) <= (a - 1/2) / (a - 1) D_2a(P, R) + D_(2a - 1)(R, Q),
+
+and D_(2a - 1) is at most D_2a, which is at most b in both directions.
 """
 
 from __future__ import annotations
@@ -103,17 +114,21 @@ def key_of(e: Event) -> tuple:
     return (e.mechanism, e.relation, e.sampling, scale, e.sampling_rate, int(e.steps), e.renyi_curve, own)
 
 
-def terms_of(keys: tuple) -> tuple[Relation, tuple[str, ...], list[Term]]:
+def terms_of(keys: tuple, wanted: Relation | None = None) -> tuple[Relation, tuple[str, ...], list[Term]]:
     """(relation of the guarantee, conversions made, terms) for at least one key of :func:`key_of`.
 
-    Raises :class:`NotApplicable` for a written bound that would have to be converted to another relation.
+    ``wanted``: REPLACE_ONE, or None for the relation of the ledger.
+
+    Raises :class:`NotApplicable` for a written bound without an order above 2 that would have to be converted.
     """
     relations = {k[1] for k in keys}
     mixed = len(relations) > 1
-    target = Relation.REPLACE_ONE if mixed else next(iter(relations))
+    target = wanted or (Relation.REPLACE_ONE if mixed else next(iter(relations)))
     notes: dict[str, None] = {}
     if mixed:
         notes["several relations in one ledger: read under replace_one, distances of the other events doubled"] = None
+    elif relations != {target}:
+        notes["events under add_remove, read under replace_one: distances doubled"] = None
     merged: dict[Term, int] = {}
     for mechanism, relation, sampling, (scale, _), rate, steps, curve, own in keys:
         convert = relation is not target
@@ -121,7 +136,8 @@ def terms_of(keys: tuple) -> tuple[Relation, tuple[str, ...], list[Term]]:
             continue
         if mechanism is Mechanism.WRITTEN_BOUND:
             if convert:
-                raise NotApplicable("a written bound cannot be converted to another neighbouring relation")
+                curve = _of_a_replacement(curve)
+                notes["written bound under add_remove: by way of the table without the row"] = None
             term = Term(mechanism, math.nan, 0, curve=curve)
         else:
             scheme, doubled = "plain", convert
@@ -146,6 +162,14 @@ def terms_of(keys: tuple) -> tuple[Relation, tuple[str, ...], list[Term]]:
             term = Term(mechanism, multiplier, 0, scheme, rate, contribution_multiplier=own)
         merged[term] = merged.get(term, 0) + steps
     return target, tuple(notes), [replace(t, steps=s) for t, s in merged.items()]
+
+
+def _of_a_replacement(curve: tuple[tuple[float, float], ...]) -> tuple[tuple[float, float], ...]:
+    """A written bound under ADD_REMOVE as one under REPLACE_ONE, at half of each order above 2."""
+    half = tuple((a / 2, (a - 1.5) / (a / 2 - 1) * bound) for a, bound in curve if a > 2)
+    if not half:
+        raise NotApplicable("a written bound without an order above 2 cannot be converted to another relation")
+    return half
 
 
 @contextmanager

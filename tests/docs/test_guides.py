@@ -140,10 +140,10 @@ def test_the_data_set_of_the_walk_reads_its_file(shown, tmp_path):
     module = shown("new dataset my_table")
     assert isinstance(module.DATASET, DataSet)
     file = tmp_path / "my_table.csv"
-    file.write_text("target,second,first\n1,2,3\n4,5,6\n")
+    file.write_text("first,second,target\n" + "3,2,1\n6,5,4\n" * 50)
     table = module.parse(file)
-    assert table.x.tolist() == [[3, 2], [6, 5]]
-    assert table.y.tolist() == [1, 4]
+    assert table.x.tolist() == [[3, 2], [6, 5]] * 50
+    assert table.y.tolist() == [1, 4] * 50
 
 
 def test_the_finding_of_the_walk_is_rendered(tmp_path):

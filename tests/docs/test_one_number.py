@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from datasets import fetch
+from datasets import fetch, yaml_file
 from methods import contract
-from workflow import yaml_file
 
 ROOT = Path(__file__).resolve().parents[2]
 WALK = (ROOT / "docs/one-number.md").read_text(encoding="utf-8")

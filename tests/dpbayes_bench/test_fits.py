@@ -13,10 +13,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 
 import dpbayes_bench as dpb
+from datasets.schema import LEVELS, NUMBER, Column
 from dpbayes_bench import fits, private_fit
 from evaluation.intervals import predictive_cdf
 from methods.contract import names
@@ -95,7 +98,7 @@ def test_rule_3_ranges_are_estimated_from_the_budget_and_never_read_off():
     stated = a_fit()
     assert (stated.privacy.ranges, stated.privacy.ranges_share) == ((), 0)
     assert stated.posterior.frame.x_scale.tolist() == [60, 5]  # half the ranges that were stated
-    with pytest.raises(TypeError, match="n_public"):
+    with pytest.raises(ValueError, match="n_public = None; give the public number of rows"):
         dpb.fit(*rows(), model="linear", method=SSP, epsilon=1, delta=1e-6, bounds=None)
 
 
@@ -149,8 +152,8 @@ def test_rule_5_an_accountant_adds_up_fits():
         charged.charge(math.inf, 0.0)
     assert charged.spent == (2.0, 2e-6)
     assert copy.deepcopy(charged) is charged
-    with pytest.raises(TypeError, match="n_jobs=1"):
-        pickle.dumps(charged)
+    with pytest.raises(dpb.BudgetSpent, match="n_jobs=1"):
+        a_fit(accountant=pickle.loads(pickle.dumps(charged)))
 
 
 def test_rule_5_a_grid_search_stops_at_the_second_fit():
@@ -354,7 +357,12 @@ def test_the_list_of_methods_says_which_intervals_count_the_noise():
         ({"delta": 1.0}, "delta = 1 is no probability"),
         ({"delta": 0.0}, "delta = 0 is no probability"),
         ({"n_public": 0}, "n_public = 0; give the public number of rows"),
-        ({"n_public": True}, "n_public = True"),
+        *(({"n_public": n}, f"n_public = {n!r}; give the public number") for n in (True, None, math.inf, "200", 2.5)),
+        ({"epsilon": "1"}, "epsilon = '1' is not a number; give one, such as epsilon=1.0"),
+        ({"bounds": [(-4, 4)] * 2}, r"bounds is of type list; give Bounds\(x="),
+        ({"bounds": {"age": (0, 1)}}, r"bounds is of type dict; give Bounds\(x="),
+        ({"accountant": 3}, "accountant is of type int"),
+        ({"schema": "schema.yaml", "bounds": None}, r"schema is of type str; give Schema.read\(path\)"),
         ({"model": "linaer"}, "unknown model 'linaer'; give linear or logistic"),
         ({"method": "whitened_sp"}, "did you mean whitened_ssp"),
         ({"method": "dp_sep_corrected"}, "it fits bayesian|it fits"),
@@ -380,6 +388,90 @@ def test_a_wrong_argument_is_one_line_with_the_remedy(more, said):
 def test_a_range_that_is_none_is_refused(x, y, said):
     with pytest.raises(ValueError, match=said):
         dpb.Bounds(x=x, y=y, citation="c")
+
+
+def test_every_wrong_argument_is_listed_and_nothing_is_charged():
+    charged, wrong = dpb.Accountant(5, 1e-6), dpb.Bounds(x={"agee": (0, 1)}, citation="c")
+    with pytest.raises(ValueError) as error:
+        a_fit("whitened_sp", epsilon=0, delta=2, n_public=0, bounds=wrong, accountant=charged)
+    assert str(error.value).startswith("(1) no method 'whitened_sp'")
+    said = ("(2) epsilon = 0", "(3) n_public = 0", "(4) bounds: X has no column 'agee'; did you mean age?")
+    assert all(word in str(error.value) for word in said)
+    assert charged.spent == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda f: f.set_axis(["age", "age"], axis=1), "X has several columns of the name age; give each a name"),
+        (lambda f: f.set_axis([1, "1"], axis=1), "X has several columns of the name 1"),
+        (lambda f: f.assign(age=pd.date_range("2020-01-01", periods=len(f))), "age is of type datetime64"),
+        (lambda f: f.assign(age=pd.to_timedelta(f["age"])), "age is of type timedelta64"),
+        (lambda f: f.assign(age=pd.period_range("2020", periods=len(f), freq="D")), "age is of type period"),
+        (lambda f: np.ma.masked_greater(f.to_numpy(), 1), "X is a masked array; drop its masked rows"),
+        (lambda f: f.to_numpy() + 1j, "X is of type complex128; give numbers"),
+        (lambda f: sparse.csr_matrix(f.to_numpy()), r"X is a sparse matrix; give X.toarray\(\)"),
+        (lambda f: None, "X is None"),
+        (lambda f: f["age"], "one row per record"),
+    ],
+)
+def test_a_container_is_refused_before_the_charge(change, said):
+    X, y = rows(40)
+    charged = dpb.Accountant(5, 1e-6)
+    given = {"model": "linear", "method": SSP, "epsilon": 1, "delta": 1e-6, "n_public": 40, "accountant": charged}
+    with pytest.raises(ValueError, match=said):
+        dpb.fit(change(X), y, **given)
+    for target in (pd.Series(pd.date_range("2020-01-01", periods=40)), np.ma.masked_greater(y, 100), y + 1j, None):
+        with pytest.raises(ValueError, match=r"^y is "):
+            dpb.fit(X, target, **given)
+    assert charged.spent == (0, 0)
+
+
+def test_ranges_may_name_the_columns_that_pandas_numbers():
+    X, y = rows(40)
+    bounds = dpb.Bounds(x={0: (0, 120), 1: (0, 10)}, y=(0, 300), citation="c")
+    found = dpb.fit(
+        pd.DataFrame(X.to_numpy()), y, model="linear", method=SSP, epsilon=1, delta=1e-6, bounds=bounds, n_public=40
+    )
+    assert found.columns == ("0", "1")
+    assert found.posterior.frame.x_scale.tolist() == [60, 5]
+
+
+def test_rows_beyond_the_public_number_are_left_out():
+    X, y = rows(60)
+    given = {"model": "linear", "method": SSP, "epsilon": 1, "delta": 1e-6, "bounds": BOUNDS, "n_public": 40}
+    with pytest.warns(dpb.PrivacyLeakWarning):
+        one, two = (dpb.fit(X[:m], y[:m], random_state=1, **given) for m in (60, 40))
+    assert (one.point()["coef"] == two.point()["coef"]).all()
+    assert "rows beyond it are left out, and missing ones are empty" in str(one.privacy)
+
+
+def test_an_estimator_says_that_it_is_not_fitted_and_can_be_saved():
+    X, y = rows()
+    charged = dpb.Accountant(5.0, 1e-5)
+    mine = dpb.PrivateRegressor(SSP, 1.0, 1e-6, bounds=BOUNDS, n_public=N, accountant=charged)
+    for use in (lambda: mine.predict(X), lambda: mine.privacy_):
+        with pytest.raises(NotFittedError):
+            use()
+    again = pickle.loads(pickle.dumps(mine.fit(X, y)))
+    assert (again.predict(X) == mine.predict(X)).all()
+    assert again.privacy_.epsilon == mine.privacy_.epsilon
+    with pytest.raises(dpb.BudgetSpent, match="n_jobs=1"):
+        again.fit(X, y)
+
+
+def test_a_classifier_by_a_schema_gives_its_classes():
+    ill = Column("ill", LEVELS, levels=("well", "ill"))
+    schema = dpb.Schema(N, "ill", "classification", (Column("dose", NUMBER, (0.0, 10.0), default="5"), ill))
+    X, y = rows()
+    frame = X[["dose"]].assign(ill=np.where(y > 150, "ill", "well"))
+    mine = dpb.PrivateClassifier("output_perturbation", 5.0, 1e-6, schema=schema, accept=("failing",))
+    mine.fit(frame[["dose"]], frame["ill"])
+    assert mine.classes_.tolist() == ["well", "ill"]
+    assert set(mine.predict(X)) <= {"well", "ill"}
+    assert mine.fit_.labels == ("well", "ill")
+    plain = a_fit("output_perturbation", model="logistic", accept=("failing",))
+    assert (plain.labels, a_fit().labels) == (("0", "1"), ())
 
 
 def test_ranges_need_a_source():

@@ -47,7 +47,7 @@ def installed(tmp_path_factory):
     """A folder with the wheel's content, as ``pip install --no-deps --target`` leaves it."""
     folder = tmp_path_factory.mktemp("wheel")
     source = folder / "source"
-    core = [f"{folder}/**/*.py" for folder in _build.CORE]
+    core = [*(f"{folder}/**/*.py" for folder in _build.CORE), *(f"datasets/{name}.py" for name in _build.SCHEMA)]
     for pattern in (*tables.FILES, *core, "dpbayes_bench/*.*", "pyproject.toml", "README.md", "LICENSE"):
         for path in ROOT.glob(pattern):
             copy = source / path.relative_to(ROOT)
@@ -104,11 +104,25 @@ print(sorted(found), [m for m in sys.modules if m.split(".")[0] in {(*_build.COR
     assert done.stdout.strip() == f"{sorted(contract.names())} []", done.stderr[-2000:]
 
 
+SCHEMA = """rows: 200
+task: regression
+target: y
+columns:
+  x: {kind: number, range: [0, 1], default: 0.5, source: c}
+  y: {kind: number, range: [0, 1], source: c}
+"""
+
+
 def test_it_fits_without_a_checkout(installed, tmp_path):
-    code = """
+    code = (
+        f"SCHEMA = {SCHEMA!r}"
+        + """
 import sys
+from pathlib import Path
 import numpy as np
+import pandas as pd
 import dpbayes_bench as bench
+folder = Path(sys.argv[1]).parent
 X = np.random.default_rng(0).uniform(0, 1, (200, 2))
 bounds = bench.Bounds(x=[(0, 1), (0, 1)], y=(0, 2), citation="c")
 given = dict(epsilon=1, delta=1e-6, bounds=bounds, n_public=200)
@@ -116,11 +130,17 @@ fit = bench.fit(X, X.sum(axis=1), model="linear", method="whitened_ssp", **given
 fit.save(sys.argv[1])
 again = bench.PrivateFit.load(sys.argv[1])
 print((again.predict(X).mean == fit.predict(X).mean).all(), bench.list_methods("linear")["seconds"].notna().any())
+(folder / "schema.yaml").write_text(SCHEMA)
+schema = bench.Schema.read(folder / "schema.yaml")
+frame = pd.DataFrame({"x": [*X[:-1, 0], "odd"], "y": X[:, 1]})
+fit = bench.fit(frame, model="linear", method="whitened_ssp", epsilon=1, delta=1e-6, schema=schema)
+print(fit.privacy.counted.columns, [m for m in sys.modules if m.split(".")[0] == "datasets"])
 try:
     bench.evaluate("whitened_ssp", "wine-linear_regression", 1.0)
 except ImportError as e:
     print(e)
 """
+    )
     path = f"{installed}:{Path(pytest.__file__).resolve().parents[1]}"
     done = subprocess.run(
         [sys.executable, "-c", code, str(tmp_path / "fit")], cwd=tmp_path, capture_output=True, text=True,
@@ -128,6 +148,7 @@ except ImportError as e:
     )  # fmt: skip
     first, *rest = done.stdout.splitlines() or [done.stderr[-2000:]]
     assert first == "True True"
+    assert rest[:1] == ["('x', 'y') []"], done.stderr[-2000:]
     assert "evaluate needs a checkout" in " ".join(rest)
 
 

@@ -25,7 +25,7 @@ def test_every_key_is_named_in_both_pages_of_settings():
 
 def test_every_column_function_method_and_word_is_named():
     columns, covered, words = manual.columns(), manual.covered(), manual.words()
-    python = manual.python() + manual.python_fits()
+    python = manual.python() + manual.python_fits() + manual.python_schemas()
     assert all(f"| `{c}` |" in columns for c in dpbayes_bench.columns()["column"])
     assert all(f"\n## {name}\n" in python for name in dpbayes_bench.__all__)
     assert all(f"| `{name}` |" in covered for name in contract.names())

@@ -14,8 +14,9 @@ from types import SimpleNamespace
 import pytest
 import yaml
 
+from datasets import yaml_file
 from tests.papers import conftest as of_a_folder
-from workflow import experiments, published, yaml_file
+from workflow import experiments, published
 from workflow.experiments import ConfigError, cells
 from workflow.papers import papers
 

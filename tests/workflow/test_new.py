@@ -204,19 +204,19 @@ def test_a_data_set_without_file_or_address_says_where_it_is_looked_for(tmp_path
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("a,b\n1,x\n", "the classes of the target 'b' are not 0, 1, ...; state them with --levels FILE, or code"),
-        ("a,a\n1,2\n", "rows.csv: columns 1 and 2 have the same name; rename one"),
-        ("b\n1\n0\n", "no column besides the target"),
-        ("a,b\nred,0\n", "row 1, column 'a': the value is text; list the column's levels, which have to be public"),
-        ("a,b\n1,0\nnan,1\n", "row 2, column 'a': the number is missing"),
-        ("a,b\n1,2\n2,3\n", "the classes of the target 'b' are not 0, 1, ...; state them"),
-        ("a,c\n1,2\n", "rows.csv has no column 'b'; its first line does not name it; if that line is a row, give"),
+        ("a,b\n1,x\n2,z\n", "the classes of the target are not 0, 1, ...; state them with --levels FILE, or code"),
+        ("a,a\n1,2\n", "columns 1 and 2 have the same name; rename one"),
+        ("b\n1\n0\n", "there is no input"),
+        ("a,b\nred,0\n", "column 'a': it is text; list its levels, which have to be public"),
+        ("a,b\n1,0\nnan,1\n", "column 'a': the number is missing in 1 rows, first row 2"),
+        ("a,b\n1,2\n2,3\n", "the classes of the target are not 0, 1, ...; state them"),
+        ("a,c\n1,2\n", "rows.csv: it has no column 'b'; its first line does not name it; if that line is a row, give"),
         ("a,$b,b\n1,2,0\n2,3,1\n", "rename the column of rows.csv, '$b'"),
         ("a,b,b\x1b[31m\n1,0,3\n2,1,4\n", r"rename the column of rows.csv, 'b\x1b[31m'"),
-        (b"a,b\n1,\x81\n", "rows.csv is neither UTF-8 nor Windows-1252"),
-        ("1,0\n2,1\n", "rows.csv has no header line"),
-        ("a,b\n1,0\n", "the target 'b' has one class; give two or more"),
-        ("a,b\n1,0\n2,Süd\n", "row 2, column 'b': the value is no number, as other rows have"),
+        (b"a,b\n1,\x81\n", "rows.csv is not in utf-8; state its encoding with --encoding"),
+        ("1,0\n2,1\n", "rows.csv: it has no header line"),
+        ("a,b\n1,0\n", "the target is constant"),
+        ("a,b\n1,0\n2,Süd\n", "column 'b': 1 values are no numbers, as others are, first row 2"),
     ],
 )
 def test_a_table_that_cannot_be_taken_is_refused(text, words, tmp_path, capsys):
@@ -232,7 +232,7 @@ def test_a_table_that_cannot_be_taken_is_refused(text, words, tmp_path, capsys):
 def test_an_empty_table_is_refused_without_a_target(tmp_path, capsys):
     (tmp_path / "rows.csv").touch()
     assert cli.main(["new", "dataset", "mine", str(tmp_path / "rows.csv")], tmp_path) == 2
-    assert "rows.csv is empty; give a CSV file" in capsys.readouterr().err
+    assert "rows.csv is empty, or its first line cannot be read; give a CSV file" in capsys.readouterr().err
 
 
 #: what a name would do if it were run, in the folder of the process

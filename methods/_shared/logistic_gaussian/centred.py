@@ -61,10 +61,10 @@ def private_centre(task: Task, budget: Budget) -> Centre:
 
     The release and its sensitivity are those of ``privacy.scaling.private_moments``. The budget is (epsilon, delta), of
     which the share ``SHARE`` of mu^2 is spent, or a noise multiplier, which is that of the whole. Raises ValueError for
-    a budget that states neither, or a task without rows.
+    a budget that states neither, or a public number of rows below 1.
     """
-    if task.n < 1 or task.public.n < 1:
-        raise ValueError(f"{task.name}: logistic regression needs at least 1 training row, got {task.n}")
+    if task.public.n < 1:
+        raise ValueError(f"{task.name}: logistic regression needs a public number of rows of at least 1")
     if budget.epsilon is not None and budget.delta is not None:
         multiplier = scaling_noise_multiplier(budget.epsilon, budget.delta, SHARE)
     elif budget.noise_multiplier is not None and budget.noise_multiplier > 0:

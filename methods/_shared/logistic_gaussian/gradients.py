@@ -116,8 +116,8 @@ def _mechanism(budget: Budget, plan: Plan, what: str, relation: Relation, proof:
 def point(task: Task, settings, budget: Budget, *, name: str, relation: Relation) -> tuple[np.ndarray, Plan]:
     """DP-SGD on minus the log-posterior over n (Abadi et al. 2016, algorithm 1): theta (D,) for scaled inputs.
 
-    The result is the mean of the second half of the path (post-processing). Raises ValueError for a task without rows
-    or a budget that states neither (epsilon, delta) nor a noise multiplier. Raises Diverged for numbers that overflow.
+    The result is the mean of the second half of the path (post-processing). Raises ValueError for a budget
+    that states neither (epsilon, delta) nor a noise multiplier. Raises Diverged for numbers that overflow.
     """
     what, n = "sum of clipped gradients of a batch", task.public.n
     centre = centred.private_centre(task, budget)

@@ -32,9 +32,9 @@ def signed(task: Task, *, strict: bool = True) -> np.ndarray:
     ``strict`` a target above 1/2 therefore counts as class 1, and any other as class 0, which depends on that row
     alone.
 
-    Raises ValueError for a task without rows or targets, or (``strict``) for a target that is not 0 or 1.
+    Raises ValueError for a task without targets, or (``strict``) without rows or for a target that is not 0 or 1.
     """
-    if task.n < 1 or task.public.n < 1:
+    if task.public.n < 1 or (strict and task.n < 1):
         raise ValueError(f"{task.name}: logistic regression needs at least 1 training row, got {task.n}")
     if task.y is None:
         raise ValueError(f"{task.name}: logistic regression needs a target for each row; y is None")

@@ -38,9 +38,9 @@ _BLOCK = 4096
 def prepare_rows(task: Task, likelihood: Likelihood, sampling_rate: float) -> kernels.Rows:
     """The rows in the form that ``likelihood`` needs.
 
-    Raises ValueError for a task without rows, and for missing or unexpected targets.
+    Raises ValueError for missing or unexpected targets, and for a task that has neither rows nor targets.
     """
-    if task.n < 1 or task.public.n < 1:
+    if task.public.n < 1 or (task.y is None and task.n < 1):
         raise ValueError(f"{task.name}: this method needs at least 1 training row, got {task.n}")
     if (task.y is None) == (likelihood.name in ("linear", "logistic")):
         wants = "a target for each row" if task.y is None else "no target"
@@ -76,7 +76,7 @@ def sparse_rows(x: np.ndarray, likelihood: Likelihood) -> tuple[np.ndarray, np.n
 
     They are collected in blocks, so that a large table is never copied as a whole.
     """
-    blocks = [slice(k, min(k + _BLOCK, len(x))) for k in range(0, len(x), _BLOCK)]
+    blocks = [slice(k, min(k + _BLOCK, len(x))) for k in range(0, max(len(x), 1), _BLOCK)]
     counts = [np.count_nonzero(likelihood.design(x[b]), axis=1) for b in blocks]
     start = np.append(0, np.cumsum(np.concatenate(counts)))
     index, entry = np.empty(start[-1], np.int32), np.empty(start[-1])

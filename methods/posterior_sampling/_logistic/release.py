@@ -159,7 +159,7 @@ class BoundedLogisticDraw(InFrame):
         """
 
     def fit_unit(self, task: Task, settings: Any, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Make one draw from scaled rows. Raises ValueError for a task without rows, and the errors of :meth:`law`."""
+        """Make one draw from scaled rows. Raises the errors of :meth:`law`."""
         from methods.posterior_sampling import _bounded_logistic as draws
 
         target, event = self.law(task.model, task.x.shape[1], settings, budget)

@@ -23,6 +23,7 @@ from common_tasks.own_data.study import Study, affordable, experiment, private_m
 from datasets.fetch import build
 from datasets.files import ROOT
 from datasets.protocols import surrogates as law
+from datasets.schema import ABSENT, EMPTY, LEVELS, NUMBER, OTHER, Column, Schema
 from models.kind import kind
 from workflow import cli, committed, papers
 from workflow.experiments import cells
@@ -283,12 +284,10 @@ def test_scores_are_by_shape_and_seed():
         (["--rows", "100", "--columns", "2", "--seeds", "1"], "an interval needs at least 2"),
         (["--rows", "100000", "--columns", "50", "--seeds", "5"], "fewer --seeds, or fewer --rows"),
         (["--rows", "100", "--columns", "2", "--epsilon", "0"], "--epsilon 0 is no budget"),
-        (["--columns", "2"], "Missing option '--rows', or a FILE.csv to take it from"),
-        (["--rows", "100"], "Missing option '--columns', or a FILE.csv to take it from"),
+        (["--columns", "2"], "Missing option '--rows', or a schema.yaml to take it from"),
+        (["--rows", "100"], "Missing option '--columns', or a schema.yaml to take it from"),
         (["--rows", "100", "--columns", "a,b"], "Invalid value for '--columns': 'a,b' is no whole number"),
-        (["--rows", "100", "--columns", "2", "--no-header"], "--no-header is about FILE.csv; name it"),
-        (["rows.csv", "--rows", "100"], "--rows is for use without FILE.csv"),
-        (["rows.csv"], "Missing option '--target'"),
+        (["schema.yaml", "--rows", "100"], "--rows and --columns are for use without a schema"),
         (["--rows", "1e6", "--columns", "50"], "tables of 1000000 x 50 are"),
         (["--rows", "1.5", "--columns", "2"], "Invalid value for '--rows': '1.5' is no whole number"),
         (["--rows", "many", "--columns", "2"], "Invalid value for '--rows': 'many' is no whole number"),
@@ -307,21 +306,21 @@ def test_the_command_line_of_advise_says_it_in_one_line(given, said, capsys):
     assert said in line
 
 
-def test_the_size_of_a_file_counts_levels_as_columns(tmp_path, capsys):
-    """Of a private file: levels are stated, with one for other texts and one for gaps, and never read off its rows."""
-    path, levels = tmp_path / "rows.csv", tmp_path / "levels.yaml"
-    path.write_text("a;sex;y\n" + "1,5;M;2\n2,5;F;3\n" * 40)
-    levels.write_text("sex: [F, M]\n")
-    given = {"no_header": False, "drop": (), "levels": levels, "columns": "", "rows": None}
-    assert advise.size_of(path, "y", "regression", given) == (80, 4)
-    assert "rows.csv: 80 rows, 4 inputs; nothing else is used" in capsys.readouterr().err
-    path.write_text("a,y\n1,0\n2,1\n3,2\n")
-    assert cli.main(["advise", str(path), "--target", "y", "--task", "classification"]) == 1
-    assert "target 'y' has 3 classes: the classification of the common tasks" in capsys.readouterr().err
-    path.write_text("a;sex;y\n1,5;M;2\n")
-    assert cli.main(["advise", str(path), "--target", "y", "--task", "regression"]) == 1
-    (line,) = capsys.readouterr().err.splitlines()
-    assert "column 'sex': the value is text; list the column's levels, which have to be public" in line
+def test_the_size_of_a_schema_counts_levels_as_columns(tmp_path, capsys):
+    """With one level for other texts and one for gaps. No row is read."""
+    columns = (
+        Column("a", NUMBER, default=EMPTY), Column("sex", LEVELS, levels=("F", "M"), default=OTHER, missing=ABSENT),
+        Column("y", NUMBER),
+    )  # fmt: skip
+    path = tmp_path / "schema.yaml"
+    path.write_text(Schema(80, "y", "regression", columns).text())
+    assert advise.size_of(path, "regression", None, None) == (80, 4)
+    assert cli.main(["advise", str(path), "--task", "classification"]) == 1
+    assert "is of the task regression; give --task regression" in capsys.readouterr().err
+    columns = (Column("a", NUMBER, default=EMPTY), Column("y", LEVELS, levels=("x", "y", "z")))
+    path.write_text(Schema(80, "y", "classification", columns).text())
+    assert cli.main(["advise", str(path), "--task", "classification"]) == 1
+    assert "the target has 3 classes: the classification of the common tasks" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("given", "number"), [("1e6", 1_000_000), ("5000", 5000), ("2.5e3", 2500), ("1_000", 1000)])
@@ -338,7 +337,7 @@ def test_cores_of_the_environment_may_be_all(monkeypatch):
 def test_an_option_takes_several_words():
     words = ["--task", "regression", "--rows", "100", "--epsilon", "0.1", "8", "--columns", "2", "--methods", "a", "b"]
     found = advise.command.make_context("advise", [*words, "--epsilon", "1"]).params
-    assert (found["epsilon"], found["methods"], found["columns"]) == ((0.1, 8.0, 1.0), ("a", "b"), "2")
+    assert (found["epsilon"], found["methods"], found["columns"]) == ((0.1, 8.0, 1.0), ("a", "b"), 2)
 
 
 def test_scores_by_shape_have_a_row_per_method():
@@ -369,27 +368,22 @@ def test_a_task_with_few_real_tables_has_no_winner_there():
 
 
 def test_the_next_step_is_a_command_that_fit_takes(tmp_path):
-    """Names with blanks and quotes, a leak to accept, a table with a header line and one without."""
+    """A name with blanks, and a leak to accept."""
     data = pd.DataFrame({"method": ["dp_hmc", "dp_sgd"], "epsilon": "1", "settings": ["tuned", "default"]})
     found = SimpleNamespace(taken={"1": "dp_hmc"}, data=data)
-    args = SimpleNamespace(task="classification", target="it's y", delta=1e-6, bounds=tmp_path / "b.yaml")
-    args.no_header, args.drop, args.columns = True, ("a b", "c"), ""
-    (said,) = arguments.next_steps(args, found, "my rows.csv", True, "l.yaml")
+    args = SimpleNamespace(task="classification", delta=1e-6)
+    (said,) = arguments.next_steps(args, found, tmp_path / "it's a schema.yaml")
     said, _, command = said.partition("\n./bench fit ")
     assert said.startswith("Next, at epsilon = 1, fit ")
     assert "with tuned settings, and the command has the defaults." in said
-    words = shlex.split(command)
-    given = fit.command.make_context("fit", words).params
-    assert (str(given["file"]), given["target"], given["bounds"]) == ("my rows.csv", "it's y", tmp_path / "b.yaml")
-    assert (given["drop"], given["accept"], given["no_header"]) == (("a b", "c"), ("public n",), True)
-    assert given["levels"] == Path("l.yaml")
-    args.columns, args.bounds, found.taken = 12, None, {"1": "dp_sgd"}
-    (said,) = arguments.next_steps(args, found, "FILE.csv", False, None)
-    words = shlex.split(said.partition("\n./bench fit ")[2])
-    given = fit.command.make_context("fit", words).params
-    assert (given["estimate_ranges"], given["bounds"], given["columns"], given["accept"]) == (True, None, "", ())
+    given = fit.command.make_context("fit", shlex.split(command)).params
+    assert (str(given["file"]), given["schema"]) == ("PRIVATE.csv", tmp_path / "it's a schema.yaml")
+    assert (given["accept"], given["delta"]) == (("public n",), 1e-6)
+    found.taken = {"1": "dp_sgd"}
+    (said,) = arguments.next_steps(args, found, "schema.yaml")
+    assert fit.command.make_context("fit", shlex.split(said.partition("\n./bench fit ")[2])).params["accept"] == ()
     args.task = "density"
-    assert arguments.next_steps(args, found, "FILE.csv", False, None) == []
+    assert arguments.next_steps(args, found, "schema.yaml") == []
 
 
 def test_a_workflow_that_is_ended_says_so_and_names_the_log(tmp_path, monkeypatch):

@@ -68,9 +68,9 @@ def columns(secret: Path, address: str) -> list[str]:
     """Names of columns that would be a tag, an included file, raw HTML of two kinds, a link, an image, and odd text."""
     return [
         f"<svg onload={RUN}> {' '.join(requesting(address))}",
-        f"x\n\n```{{include}} {secret}\n```\n\ny",
-        f"x\n\n```{{raw}} html\n:file: {secret}\n```",
-        f"x\n\n```{{raw}} html\n<script>{RUN}</script>\n```",
+        f"x ```{{include}} {secret} ``` y",
+        f"```{{raw}} html :file: {secret} ```",
+        f"```{{raw}} html <script>{RUN}</script> ```",
         f"[a](javascript:{RUN}) ![b]({secret})",
         f"bell \x07, escape \x1b[31m, {{eval}}`c` $d$ | e | &lt;f&gt; % g {secret}",
         "=cmd|' /C calc'!A0",
@@ -91,7 +91,7 @@ def written(tmp_path_factory, asked) -> tuple[Path, list[str]]:
     frame.to_csv(folder / FILE, index=False)
     known = table.facts(folder / FILE, "class", "classification")
     coded = [f"text={level}" for level in sorted(LEVELS)[1:]]
-    assert (known.columns, known.labels) == ([*names, *coded], sorted(LABELS))
+    assert (known.schema.coded, known.schema.classes) == ((*names, *coded), tuple(sorted(LABELS)))
     scores = made_up.linear_regression()
     args = Namespace(task="classification", epsilon=[1.0], delta=1e-5, target=names[0], bounds=None, levels=None)
     args.drop, args.no_header, args.columns = names, False, ""

@@ -13,8 +13,10 @@ import yaml
 import datasets
 from common_tasks.own_data import compare, study, table
 from common_tasks.own_data.table import facts
+from datasets import draft
+from datasets.draft import Given, ranges_of
 from datasets.fetch import build
-from datasets.reader import ABSENT, Given, TableError
+from datasets.schema import ABSENT, TableError
 from tests.common_tasks import made_up
 from workflow import cli
 
@@ -36,8 +38,9 @@ def test_regression_and_its_data_set(tmp_path, frame):
     path = csv(tmp_path, frame.drop(columns="class"))
     bounds = tmp_path / "bounds.yaml"
     bounds.write_text("a b: [-5, 5]\ny: [-9, 9]\n")
-    known = facts(path, "y", "regression", bounds)
-    assert (known.rows, known.columns, known.bounds) == (80, ["a b", "c"], {"a b": [-5.0, 5.0], "y": [-9.0, 9.0]})
+    known = facts(path, "y", "regression", Given(ranges=ranges_of(bounds)))
+    assert (known.schema.n, known.schema.coded) == (80, ("a b", "c"))
+    assert known.bounds == {"a b": (-5.0, 5.0), "y": (-9.0, 9.0)}
     (tmp_path / "own_my_table.yaml").write_text(table.write_facts(known))
     found = table.data_set(tmp_path / "own_my_table.yaml")
     assert found.name == "own_my_table"
@@ -51,14 +54,14 @@ def test_classes_are_text_or_numbers(tmp_path, frame):
     for column, labels in (("class", ["no", "yes"]), ("flag", ["0", "1"])):
         given = frame.assign(flag=(frame["class"] == "yes").astype(int))
         known = facts(csv(tmp_path, given[["a b", column]]), column, "classification")
-        assert known.labels == labels
-        made = table.parse(tmp_path / "My table.csv", known)
+        assert list(known.schema.classes) == labels
+        made = draft.table(tmp_path / "My table.csv", known.schema)
         np.testing.assert_array_equal(made.y, (frame["class"] == "yes").to_numpy(float))
 
 
 def test_density_needs_no_target(tmp_path, frame):
     known = facts(csv(tmp_path, frame[["a b", "c"]]), None, "density")
-    assert (known.target, known.columns) == ("", ["a b", "c"])
+    assert (known.schema.target, known.schema.coded) == (None, ("a b", "c"))
 
 
 def test_text_is_coded_by_its_levels_and_the_page_says_so(tmp_path, frame):
@@ -67,17 +70,17 @@ def test_text_is_coded_by_its_levels_and_the_page_says_so(tmp_path, frame):
         sex=["M", "F", None, "I"] * 20, flag=["yes", "no"] * 40, day="2011-01-01"
     )
     path = csv(tmp_path, given)
-    known = facts(path, "y", "regression", given=Given(drop=("day",), rows_are_public=True))
+    known = facts(path, "y", "regression", Given(drop=("day",), rows_are_public=True))
     coded = ["sex=I", "sex=M", f"sex={ABSENT}", "flag"]
-    assert known.columns == ["a b", "c", *coded]
-    assert known.bounds == {name: [0.0, 1.0] for name in coded}
+    assert known.schema.coded == ("a b", "c", *coded)
+    assert known.bounds == {name: (0.0, 1.0) for name in coded}
     (tmp_path / "own_t.yaml").write_text(table.write_facts(known))
     made, _ = build(table.data_set(tmp_path / "own_t.yaml"), (path,))
     np.testing.assert_array_equal(made.x[:4, 2:], [[0, 1, 0, 1], [0, 0, 0, 0], [0, 0, 1, 1], [1, 0, 0, 0]])
     said = {r["column"]: r["what was done"] for r in compare.columns_of(known)}
-    assert said["sex"].startswith("4 levels, taken from the rows; coded as 3 columns of 0 and 1, all of them 0 for 'F'")
-    assert (said["flag"], said["day"]) == ("true or false, coded as 1 and 0; range [0, 1]", "left out")
-    assert said["y"] == "target, number"
+    assert said["sex"].startswith("4 levels; coded as 3 columns of 0 and 1, all of them 0 for 'F'")
+    assert said["flag"].startswith("true or false, coded as 1 and 0;")
+    assert (said["day"], said["y"]) == ("left out", "target, number; range estimated from the budget")
     args = SimpleNamespace(task="regression", epsilon=[1.0], delta=1e-5, levels=None)
     none = SimpleNamespace(data=pd.DataFrame(columns=["dataset", "unit", "low", "epsilon"]), taken={})
     scores = pd.DataFrame({"epsilon": ["0.9"], "setting": ["epsilon=1"]})
@@ -85,9 +88,10 @@ def test_text_is_coded_by_its_levels_and_the_page_says_so(tmp_path, frame):
     assert text.first[0].startswith("First, state the ranges of your columns: 3 of 7 have none here")
     assert "The levels of sex are taken from the rows" in text.read
     assert "separated by commas, with a decimal point and a header line. Rows are counted from 1." in text.read
-    stated = facts(path, "y", "regression", given=Given(drop=("day",), levels={"sex": ("F", "M")}))
+    levels = Given(drop=("day",), levels={"sex": ("F", "M", "I")})
+    stated = facts(path, "y", "regression", levels)
     assert "taken from" not in compare.page_text(args, stated, scores, none).read
-    assert stated.columns == ["a b", "c", "sex=M", "sex=(other)", "sex=(missing)", "flag"]
+    assert stated.schema.coded == ("a b", "c", "sex=M", "sex=I", "sex=(other)", "sex=(missing)", "flag")
 
 
 def wrong(frame: pd.DataFrame, what: str) -> pd.DataFrame:
@@ -110,12 +114,12 @@ def wrong(frame: pd.DataFrame, what: str) -> pd.DataFrame:
 @pytest.mark.parametrize(
     ("what", "said"),
     [
-        ("nan", "row 4, column 'c': the number is missing, in 1 of 80 rows"),
-        ("inf", "row 1, column 'c': the value is no number, as other rows have"),
+        ("nan", "column 'c': the number is missing in 1 rows, first row 4"),
+        ("inf", "column 'c': 1 values are no numbers, as others are, first row 1"),
         ("constant", "column 'c' is constant; leave it out with --drop"),
-        ("text", "row 2, column 'c': the value is no number, as other rows have"),
+        ("text", "column 'c': 40 values are no numbers, as others are, first row 2"),
         ("few", "has 49 rows; give at least 50"),
-        ("target only", "no column besides the target"),
+        ("target only", "there is no input"),
     ],
 )
 def test_what_a_table_may_not_hold(tmp_path, frame, what, said):
@@ -131,7 +135,7 @@ def test_targets_that_do_not_fit(tmp_path, frame):
         ("z", "regression", "no column 'z'; the columns are a b, c, y, class"),
         (None, "regression", "needs --target COLUMN"),
         ("y", "classification", "has 80 classes: the classification of the common tasks"),
-        ("class", "regression", "column 'class': the target is text"),
+        ("class", "regression", "the target is text"),
     ):
         with pytest.raises(TableError) as e:
             facts(path, target, task)
@@ -142,10 +146,10 @@ def test_targets_that_do_not_fit(tmp_path, frame):
     ("text", "said"),
     [
         ("a b: [-0.1, 0.1]", "does not cover column 'a b', whose values go from"),
-        ("z: [0, 1]", "'z' is no column that takes a range; those are a b, c, y"),
+        ("z: [0, 1]", "it has no column 'z', named by --bounds; the columns are a b, c, y"),
         ("c: [1, 0]", "give lower < upper"),
-        ("c: 3", "give [lower, upper], two numbers"),
-        ("c: [0, .nan]", "no number"),
+        ("c: 3", "give [lower, upper]"),
+        ("c: [0, .nan]", "two numbers"),
         ("- c", "give lines `column: [lower, upper]`"),
         ("c: [0", "not readable as YAML"),
     ],
@@ -153,8 +157,9 @@ def test_targets_that_do_not_fit(tmp_path, frame):
 def test_ranges_that_do_not_fit(tmp_path, frame, text, said):
     bounds = tmp_path / "bounds.yaml"
     bounds.write_text(text)
-    with pytest.raises(TableError, match=r"bounds\.yaml") as e:
-        facts(csv(tmp_path, frame.drop(columns="class")), "y", "regression", bounds)
+    path = csv(tmp_path, frame.drop(columns="class"))
+    with pytest.raises(TableError, match=r"bounds\.yaml|My table\.csv") as e:
+        facts(path, "y", "regression", Given(ranges=ranges_of(bounds), rows_are_public=True))
     assert said in str(e.value)
 
 
@@ -162,7 +167,7 @@ def test_files_that_are_not_there(tmp_path, frame):
     with pytest.raises(TableError, match=r"no file .*nowhere\.csv"):
         facts(tmp_path / "nowhere.csv", "y", "regression")
     with pytest.raises(TableError, match=r"no file .*nowhere\.yaml"):
-        facts(csv(tmp_path, frame[["a b", "y"]]), "y", "regression", tmp_path / "nowhere.yaml")
+        ranges_of(tmp_path / "nowhere.yaml")
 
 
 @pytest.mark.parametrize(
@@ -193,13 +198,13 @@ def test_a_file_without_a_header_line_and_its_options(tmp_path, frame, capsys):
     given = ["compare", str(path), "--task", "classification", "--target", "c4", "--epsilon", "-1"]
     assert cli.main(given) == 1
     (line,) = capsys.readouterr().err.splitlines()
-    assert "has no header line" in line
+    assert "no header line" in line
     assert "--no-header" in line
     assert cli.main([*given, "--no-header", "--drop", "c2", "c3"]) == 2
     assert "--epsilon -1 is no budget" in capsys.readouterr().err
     (tmp_path / "levels.yaml").write_text("c4: ['no']\n")
     assert cli.main([*given, "--no-header", "--levels", str(tmp_path / "levels.yaml")]) == 1
-    assert "the target 'c4' has one class" in capsys.readouterr().err
+    assert "column 'c4': levels: one class; a classification needs two" in capsys.readouterr().err
     assert cli.main([*given, "--no-header", "--levels", str(tmp_path / "nowhere.yaml")]) == 1
     assert "nowhere.yaml; write a line `column: [level, level]`" in capsys.readouterr().err
 

@@ -119,6 +119,12 @@ def test_the_releases_of_the_frame_keep_their_sensitivity_on_neighbours():
         assert not r.events_differ
 
 
+def test_a_private_scaling_of_no_rows_is_made():
+    """That no row is left may follow from one row, so it is no reason to refuse."""
+    frame = frames.make_frame(task(rows=slice(0)), opened(BudgetSpec(noise_multiplier=1.0)))
+    assert np.isfinite([*frame.x_shift, *frame.x_scale]).all()
+
+
 def test_wrong_tasks_and_budgets_are_refused():
     with pytest.raises(ValueError, match="at least 1 training row"):
         frames.make_frame(task(rows=slice(0)), None)

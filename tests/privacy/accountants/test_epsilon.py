@@ -10,6 +10,8 @@ from dp_accounting import NeighboringRelation
 from dp_accounting.pld.privacy_loss_distribution import from_gaussian_mechanism
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.integrate import quad
+from scipy.stats import norm
 
 from privacy import accountants
 from privacy.accountants import epsilon as of_ledger
@@ -17,9 +19,11 @@ from privacy.accountants import (
     epsilon_of,
     epsilons,
     gdp_epsilon,
+    gdp_mu,
     prv_interval,
     renyi_curve,
 )
+from privacy.accountants.terms import key_of, terms_of
 from privacy.ledger import EPOCHS, Event, Ledger, Mechanism, Relation, Sampling
 from tests.privacy.accountants.ledgers import BOTH, DELTA, event, ledger, wor
 
@@ -131,9 +135,53 @@ def test_written_bound_composes_at_its_orders():
     doubled = epsilon_of(ledger(replace(written, steps=6)), DELTA).epsilon
     assert together == pytest.approx(doubled, rel=1e-12)
     other = replace(gauss, relation=Relation.REPLACE_ONE, what="g")
-    refused = epsilon_of(ledger(written, other), DELTA)
+    refused = epsilon_of(ledger(replace(written, renyi_curve=((2.0, 0.1),)), other), DELTA)
     assert refused.epsilon == math.inf
-    assert "written bound" in refused.accountant
+    assert "written bound without an order above 2" in refused.accountant
+
+
+def test_a_written_bound_of_a_replacement_goes_through_the_table_without_the_row():
+    """A Gaussian's own curve: the conversion is above the Gaussian at twice the distance, and near at high orders."""
+    sigma, orders = 5.0, (2, 4, 8, 64, 512)
+    written = Event(
+        "draw", Mechanism.WRITTEN_BOUND, Relation.ADD_REMOVE, 1.0, 0.0,
+        renyi_curve=tuple((float(a), a / (2 * sigma**2)) for a in orders),
+    )  # fmt: skip
+    relation, notes, (term,) = terms_of((key_of(written),), Relation.REPLACE_ONE)
+    assert (relation, len(notes)) == (Relation.REPLACE_ONE, 2)
+    exact = {a / 2: (a / 2) * 4 / (2 * sigma**2) for a in orders if a > 2}
+    assert dict(term.curve).keys() == exact.keys()
+    ratios = [dict(term.curve)[a] / exact[a] for a in exact]
+    # by hand at order 2: the factor of Mironov's corollary 4 is 1.5 for the first divergence and 1 for the second
+    assert dict(term.curve)[2.0] == pytest.approx((1.5 + 1) * 4 / (2 * sigma**2))
+    assert all(r >= 1 for r in ratios)
+    assert ratios[-1] == pytest.approx(1, abs=0.002)
+    twice = epsilon_of(ledger(event(sigma / 2)), DELTA).epsilon
+    assert twice < epsilon_of(ledger(written), DELTA, relation=Relation.REPLACE_ONE).epsilon < math.inf
+
+
+@pytest.mark.parametrize(("epsilon", "ratio"), [(0.1, 2.132), (1.0, 2.155), (8.0, 2.390)])
+def test_a_replacement_costs_more_than_twice_the_epsilon_at_the_same_delta(epsilon, ratio):
+    mu = gdp_mu(epsilon, DELTA)
+    cost = epsilon_of(ledger(event(1 / mu)), DELTA, relation=Relation.REPLACE_ONE)
+    assert cost.relation is Relation.REPLACE_ONE
+    assert cost.epsilon / epsilon == pytest.approx(ratio, abs=5e-4)
+    # the definition, integrated: delta = E max(1 - exp(epsilon - loss), 0), loss ~ N(m^2 / 2, m^2), m = 2 mu
+    m = 2 * mu
+    first = cost.epsilon / m - m / 2
+    delta, _ = quad(lambda z: norm.pdf(z) * -math.expm1(m * (first - z)), first, first + 12)
+    assert delta == pytest.approx(DELTA, rel=1e-6)
+
+
+def test_a_replacement_keeps_the_amplification_of_poisson_batches():
+    poisson = ledger(event(1.0, 0.01, 1000))
+    cost = epsilon_of(poisson, DELTA, relation=Relation.REPLACE_ONE)
+    assert cost.epsilon == pytest.approx(2.843, abs=1e-3)
+    assert cost.epsilon > epsilon_of(poisson, DELTA).epsilon
+    same = ledger(event(1.0, relation=Relation.REPLACE_ONE))
+    assert epsilon_of(same, DELTA, relation=Relation.REPLACE_ONE) == epsilon_of(same, DELTA)
+    with pytest.raises(ValueError, match="nothing is converted to it"):
+        epsilon_of(same, DELTA, relation=Relation.ADD_REMOVE)
 
 
 def test_poisson_under_replace_one_counts_no_amplification_without_a_contribution():

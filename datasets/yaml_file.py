@@ -1,4 +1,8 @@
-"""Reads a YAML file of a user as plain values, with limits on size and depth, and refuses repeated keys."""
+"""Reads a YAML file of a user as plain values, with limits on size and depth, and refuses repeated keys.
+
+``TEXT`` keeps every scalar as the text that is written. The other loader follows YAML 1.1, in which 010 is 8, 08:30 is
+510 and NO is false.
+"""
 
 from __future__ import annotations
 
@@ -9,20 +13,21 @@ import yaml
 
 #: the parser in C, if PyYAML has it: the same values in a tenth of the time.
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+TEXT = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 #: eight times the largest committed experiment.
 MOST_BYTES = 100_000
 #: limits on the number of values with each ``*alias`` written out, and on their depth.
 MOST_VALUES, DEEPEST = 50_000, 40
 
 
-def read(path: Path, error: type[ValueError]) -> Any:
-    """The values of the file. Raises ``error`` with the file and the line."""
+def read(path: Path, error: type[ValueError], of: Any = LOADER) -> Any:
+    """The values of the file by the loader ``of``. Raises ``error`` with the file and the line."""
     try:
         text = path.read_bytes()[: MOST_BYTES + 1].decode("utf-8-sig")
         if len(text.encode()) > MOST_BYTES:
             raise error(f"{path} has more than {MOST_BYTES // 1000} kB; cut it into several files")
         _check_depth(path, text, error)
-        loader = LOADER(text)
+        loader = of(text)
         try:
             node = loader.get_single_node()
             _measure(path, node, {}, error)
