@@ -41,7 +41,7 @@ def test_a_budget_is_not_started_twice(tmp_path):
 
 
 def test_a_missing_file_is_not_a_new_budget(tmp_path):
-    with pytest.raises(BudgetFileError, match="if this table was never fitted"):
+    with pytest.raises(BudgetFileError, match="if its table was never fitted"):
         Accountant(1, 1e-5, file=tmp_path / "b.json")
     held = Accountant.start(1, 1e-5, tmp_path / "b.json")
     (tmp_path / "b.json").unlink()

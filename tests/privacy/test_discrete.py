@@ -20,7 +20,7 @@ from methods.em.dp_em_corrected import expected_moments, joint_sensitivity
 from methods.sufficient_statistics._bernstein_sheldon import box, families, regression
 from methods.sufficient_statistics.sufficient_statistics_perturbation import statistic_sum
 from models.mixture_of_gaussians import MixtureParameters
-from privacy import audit, discrete, floating_point, scaling
+from privacy import audit, discrete, floating_point, replaced, scaling
 from privacy.accountants import epsilon_of
 from privacy.budget import BudgetExceeded, BudgetSpec, Mode
 from privacy.calibration import gaussian_noise_multiplier
@@ -205,6 +205,7 @@ _SHELDON = "methods.sufficient_statistics._bernstein_sheldon"
 SUMS = {
     "privacy.scaling.range_counts": (scaling.range_counts, math.sqrt(_D), 2),
     "privacy.scaling.moment_sums": (lambda r: scaling.moment_sums(r, _LOW, _HIGH), math.sqrt(1.25 * _D), 2),
+    "privacy.replaced.counts": (lambda r: replaced.counts(r > 0), math.sqrt(_D), 2),
     "methods._shared.adassp.second_moments": (lambda r: adassp.second_moments(r, 0.7, _STRETCH), 0.49, 2),
     "methods._shared.conjugate_linear.release.clipped_site_sum": (
         lambda r: release.clipped_site_sum(r[:, 1:], r[:, 0], 1.5), math.sqrt(1.25), 2,

@@ -64,8 +64,11 @@ def test_exactly_two_files_are_written_and_hold_the_fit_and_what_was_asked(resul
     assert sorted(out.iterdir()) == sorted(paths) == sorted([out / release.POSTERIOR, out / release.GUARANTEE])
     told = json.loads((out / release.GUARANTEE).read_text())
     assert set(told) == {
-        "asked", "posterior", "epsilon", "delta", "relation", "accountant", "ledger", "not counted"
+        "asked", "posterior", "epsilon", "delta", "relation", "accountant", "ledger", "not counted", "guarantee",
+        "one row replaced by another",
     }  # fmt: skip
+    assert told["guarantee"] == "one row's values against an empty row"
+    assert told["one row replaced by another"]["epsilon"] > 2 * told["epsilon"]
     assert set(told["asked"]) == set(release.ASKED)
     events = Ledger.from_json(told["ledger"])
     assert told["epsilon"] == epsilon_of(events, told["delta"]).epsilon <= 1.0 + 1e-9
