@@ -106,12 +106,16 @@ def _linear_gaussian(p: Any, n: int, rng: np.random.Generator) -> dict[str, np.n
 
 
 def _original(inner: dict[str, np.ndarray], frame: Any) -> dict[str, np.ndarray]:
-    """Convert draws for scaled inputs (``models.bounded``) to original units."""
+    """Convert draws for scaled inputs (``models.bounded``) to original units.
+
+    A column that is left out of the fit has the coefficient 0.
+    """
     out = dict(inner)
     if "intercept" in inner:
         out["intercept"] = frame.y_shift + frame.y_scale * inner["intercept"]
     if "coef" in inner:
-        out["coef"] = inner["coef"] * (frame.y_scale / frame.x_scale)
+        out["coef"] = np.zeros((len(inner["coef"]), len(frame.x_scale)))
+        out["coef"][:, frame.kept] = inner["coef"] * (frame.y_scale / frame.x_scale[frame.kept])
         out["intercept"] = out["intercept"] - out["coef"] @ frame.x_shift
     if "noise_variance" in inner:
         out["noise_variance"] = inner["noise_variance"] * frame.y_scale**2

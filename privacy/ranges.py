@@ -23,7 +23,7 @@ The shares of the budget and the constants below were chosen on synthetic rows (
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -57,6 +57,8 @@ CLEAR_OCTAVES, CLEAR_CELLS = 3.0, 5.0
 COVERAGE = 0.9
 #: smallest standard deviation that is believed, as a fraction of half the range.
 SD_FLOOR = 1.0 / 64.0
+#: half width of the interval of a column, in standard deviations.
+DEVIATIONS = 3.0
 #: standard deviations of noise by which the noisy number of rows must be below the public one to replace it.
 FEWER_ROWS = 3.0
 _MOST = float(np.finfo(np.float64).max)
@@ -67,45 +69,46 @@ class HiddenRange(ValueError):
 
 
 class Columns(NamedTuple):
-    """Mean, standard deviation, and whether the noise hides the column, each (columns,).
-
-    A hidden column has mean 0 and standard deviation infinity, so scaling maps it to 0.
+    """The ends of the interval of each column, (columns,): the mean and ``DEVIATIONS`` standard deviations, cut to its
+    range. They are infinite for a column that the noise hides.
     """
 
-    mean: np.ndarray
-    sd: np.ndarray
-    hidden: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
 
 
 # ----------------------------------------------------------------------------------------------------- the releases
-def interval_counts(values: Sequence[np.ndarray], edges: Sequence[np.ndarray]) -> np.ndarray:
-    """Counts of each column in the intervals between its edges, one column after the other, as one vector.
+def interval_counts(
+    values: Sequence[np.ndarray], edges: Sequence[np.ndarray], weights: Sequence[float]
+) -> np.ndarray:
+    """Weighted counts of each column in the intervals between its edges, column after column, as one vector.
 
     ``values``: columns (n,). ``edges``: for each column its increasing edges (k,), of which it has k + 1 counts: below
-    the first edge, in [edge i, edge i + 1), and from the last one on. A NaN, the value of an empty row, is not counted.
+    the first edge, in [edge i, edge i + 1), and from the last one on. ``weights``: factor of each column's counts. A
+    NaN, the value of an empty row, is not counted.
 
-    L2 sensitivity under add/remove, for edges that follow from public numbers and earlier releases: sqrt(columns).
-    Proof: a row adds at most one 1 to the counts of each column and nothing else, because the intervals are disjoint.
-    Adding or removing it therefore changes the vector by at most ``columns`` ones.
+    L2 sensitivity under add/remove: the root of the sum of the squared weights, if edges and weights follow from public
+    numbers and earlier releases. Proof: the intervals of a column are disjoint, so a row adds its weight to at most one
+    count of the column, and nothing else. Adding or removing it changes the vector by at most one weight per column.
     """
     parts = []
-    for column, ends in zip(values, edges, strict=True):
+    for column, ends, weight in zip(values, edges, weights, strict=True):
         column = np.asarray(column, dtype=np.float64)
         where = np.searchsorted(ends, column[~np.isnan(column)], side="right")
-        parts.append(np.bincount(where, minlength=len(ends) + 1))
-    return np.concatenate(parts).astype(np.float64)
+        parts.append(weight * np.bincount(where, minlength=len(ends) + 1))
+    return np.concatenate(parts)
 
 
-def moment_sums(values: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Sums of u and of u^2 - 1/2 over the rows, and half the number of rows: a vector (2 x columns + 1,).
+def moment_sums(values: np.ndarray, low: np.ndarray, high: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Weighted sums of u and of u^2 - 1/2 over the rows, and half the number of rows: a vector (2 x columns + 1,).
 
-    u are the values (n, columns) mapped from [low, high] to [-1, 1] and clipped. A NaN adds 0 to the sums of its
-    column, and a row of NaN only, an empty row, is not counted.
+    u are the values (n, columns) mapped from [low, high] to [-1, 1] and clipped. ``weights`` (columns,) are factors of
+    the sums. A NaN adds 0 to the sums of its column, and a row of NaN only, an empty row, is not counted.
 
-    L2 sensitivity under add/remove: sqrt(5/4 columns + 1/4). Proof: a row adds (u_j, u_j^2 - 1/2) for every column j,
-    or (0, 0) for a NaN. Since |u_j| <= 1, the squared norm is
+    L2 sensitivity under add/remove, with the weights w_j: sqrt(5/4 sum of w_j^2 + 1/4). Proof: a row adds (w_j u_j,
+    w_j (u_j^2 - 1/2)) for every column j, or (0, 0) for a NaN. Since |u_j| <= 1, the squared norm is
 
-        u_j^2 + (u_j^2 - 1/2)^2 = u_j^4 + 1/4 <= 5/4,
+        w_j^2 (u_j^2 + (u_j^2 - 1/2)^2) = w_j^2 (u_j^4 + 1/4) <= 5/4 w_j^2,
 
     and these add up over the columns. The number of rows adds (1/2)^2 at most.
     """
@@ -116,11 +119,23 @@ def moment_sums(values: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.nda
         u = values - (high / 2 + low / 2)
         u /= half  # in place, to avoid a second copy of many rows
     np.clip(np.nan_to_num(u, copy=False, nan=0.0, posinf=1.0, neginf=-1.0), -1.0, 1.0, out=u)
-    first = u.sum(axis=0)
+    first = weights * u.sum(axis=0)
     np.square(u, out=u)
     u -= 0.5
     u[~there] = 0.0
-    return np.concatenate([first, u.sum(axis=0), [0.5 * there.any(axis=1).sum()]])
+    return np.concatenate([first, weights * u.sum(axis=0), [0.5 * there.any(axis=1).sum()]])
+
+
+def column_weights(columns: int, needed: Sequence[int]) -> np.ndarray:
+    """The weight of each column in all releases, (columns,).
+
+    Without a needed column there is no fit. Together they get half of the sum of squared weights of the others, so the
+    noise of a lone target does not grow with the number of inputs. The noise of an input grows by at most 22 %.
+    """
+    weights = np.ones(columns)
+    if 0 < len(needed) < columns:
+        weights[list(needed)] = math.sqrt(max(1.0, (columns - len(needed)) / (2 * len(needed))))
+    return weights
 
 
 class Bounds(NamedTuple):
@@ -143,37 +158,45 @@ def private_bounds(
     if not columns:
         raise ValueError("private ranges: no column; give at least one")
 
-    def counted(what: str, share: str, which: Sequence[int], edges: list[np.ndarray]) -> tuple[list[np.ndarray], float]:
+    weights = column_weights(columns, needed)
+
+    def counted(what: str, share: str, which: Sequence[int], edges: list[np.ndarray]) -> Iterator[tuple]:
+        """Counts of each column, and the standard deviation of their noise."""
+        each = weights[which]
         mechanism = budget.gaussian(
             what,
-            sensitivity=math.sqrt(len(which)),
+            sensitivity=math.sqrt((each**2).sum()),
             noise_multiplier=noise_multiplier / math.sqrt(SHARES[share]),
             relation=Relation.ADD_REMOVE,
             proof="privacy.ranges.interval_counts",
         )
-        noisy = mechanism.release(interval_counts([values[:, j] for j in which], edges))
-        return np.split(noisy, np.cumsum([len(e) + 1 for e in edges])[:-1]), mechanism.noise_scale
+        noisy = mechanism.release(interval_counts([values[:, j] for j in which], edges, each))
+        parts = np.split(noisy, np.cumsum([len(e) + 1 for e in edges])[:-1])
+        return ((part / w, mechanism.noise_scale / w) for part, w in zip(parts, each, strict=True))
 
-    noisy, sd = counted("histogram of all magnitudes", "blocks", range(columns), [_signed(_block_edges())] * columns)
-    found = [_blocks(c, sd, n, FALSE_TARGET if j in needed else FALSE_COLUMN) for j, c in enumerate(noisy)]
-    if (lost := any(found[j] is None for j in needed)) or not any(found):
+    every = list(range(columns))
+    noisy = counted("histogram of all magnitudes", "blocks", every, [_signed(_block_edges())] * columns)
+    found = [_blocks(c, sd, n, FALSE_TARGET if j in needed else FALSE_COLUMN) for j, (c, sd) in enumerate(noisy)]
+    inputs = [f for j, f in enumerate(found) if j not in needed]
+    if any(found[j] is None for j in needed) or (inputs and not any(inputs)):
+        what = "the target, or a column that is needed," if any(found[j] is None for j in needed) else "every input"
         raise HiddenRange(
-            f"the noise hides the scale of {'the target' if lost else 'every column'} at this epsilon and number of "
-            "rows; state its range. The budget of this fit is spent."
+            f"the noise hides the scale of {what} at this epsilon and number of rows; state its range, which has to be "
+            "known without the rows. The budget of this fit is spent."
         )
     seen = np.flatnonzero([f is not None for f in found])
     starts = [f for f in found if f is not None]
     low, high = np.array([s.ends for s in starts], dtype=np.float64).T
     magnitudes = [s.near for s in starts]
-    noisy, sd = counted("histogram of octaves", "octaves", seen, [_signed(np.ldexp(1.0, m)) for m in magnitudes])
-    for i, (counts, exponents, start) in enumerate(zip(noisy, magnitudes, starts, strict=True)):
+    noisy = counted("histogram of octaves", "octaves", seen, [_signed(np.ldexp(1.0, m)) for m in magnitudes])
+    for i, ((counts, sd), exponents, start) in enumerate(zip(noisy, magnitudes, starts, strict=True)):
         low[i], high[i] = _octaves(counts, exponents, sd, n, start)
     small, large = np.sort(np.abs([low, high]), axis=0)
     narrow = np.flatnonzero((np.sign(low) == np.sign(high)) & (large / 4.0 <= small))
     if len(narrow):
         grids = [np.linspace(low[i], high[i], CELLS + 1)[1:-1] for i in narrow]
-        noisy, sd = counted("histogram of cells", "cells", seen[narrow], grids)
-        for i, counts in zip(narrow, noisy, strict=True):
+        noisy = counted("histogram of cells", "cells", seen[narrow], grids)
+        for i, (counts, sd) in zip(narrow, noisy, strict=True):
             low[i], high[i] = _cells(counts, sd, float(low[i]), float(high[i]))
     spent = SHARES["blocks"] + SHARES["octaves"] + (SHARES["cells"] if len(narrow) else 0.0)
     return Bounds(seen, *_wide_enough(low, high), spent)
@@ -182,7 +205,7 @@ def private_bounds(
 def private_columns(
     values: np.ndarray, n: int, budget: Budget, noise_multiplier: float, needed: Sequence[int] = ()
 ) -> Columns:
-    """Mean and standard deviation of every column, privately estimated, and the columns that the noise hides.
+    """The interval of every column to which a fit scales it, privately estimated, and the columns that noise hides.
 
     Parameters
     ----------
@@ -194,40 +217,31 @@ def private_columns(
         mu, whatever the earlier ones gave, so ordinary adaptive composition holds.
     needed : columns without which there is no fit, such as the target.
 
-    Raises :class:`HiddenRange` if the noise hides a column of ``needed``, or all columns. Only the first release is
-    then made.
+    Raises :class:`HiddenRange` if the noise hides a column of ``needed``, or all others. Only the first release is then
+    made.
     """
     columns = values.shape[1]
     seen, low, high, spent = private_bounds(values, n, budget, noise_multiplier, needed)
-    mean, sd, hidden = np.zeros(columns), np.full(columns, np.inf), np.ones(columns, bool)
-    multiplier = noise_multiplier / math.sqrt(1.0 - spent)
-    mean[seen], sd[seen] = _moments(values[:, seen], low, high, n, budget, multiplier)
-    hidden[seen] = False
-    return Columns(mean, sd, hidden)
-
-
-def _moments(
-    values: np.ndarray, low: np.ndarray, high: np.ndarray, n: int, budget: Budget, multiplier: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and standard deviation of every column by one release of :func:`moment_sums`."""
-    k = values.shape[1]
+    weights, k = column_weights(columns, needed)[seen], len(seen)
     mechanism = budget.gaussian(
         "sums of the columns and of their squares, and the number of rows",
-        sensitivity=math.sqrt(1.25 * k + 0.25),
-        noise_multiplier=multiplier,
+        sensitivity=math.sqrt(1.25 * (weights**2).sum() + 0.25),
+        noise_multiplier=noise_multiplier / math.sqrt(1.0 - spent),
         relation=Relation.ADD_REMOVE,
         proof="privacy.ranges.moment_sums",
     )
-    sums = mechanism.release(moment_sums(values, low, high))
-    rows, noise = 2.0 * float(sums[-1]), mechanism.noise_scale
-    if not rows < n - FEWER_ROWS * 2.0 * noise:
-        rows = float(n)
-    rows = max(rows, 1.0)
-    first = np.clip(sums[:k] / rows, -1.0, 1.0)
-    floor = max(SD_FLOOR**2, 2.0 * noise / rows)
-    variance = np.clip(sums[k : 2 * k] / rows + 0.5 - first**2, min(floor, 1.0), 1.0)
-    half = high / 2 - low / 2
-    return high / 2 + low / 2 + half * first, half * np.sqrt(variance)
+    sums = mechanism.release(moment_sums(values[:, seen], low, high, weights))
+    rows = 2.0 * float(sums[-1])
+    rows = max(rows, 1.0) if rows < n - FEWER_ROWS * 2.0 * mechanism.noise_scale else float(n)
+    noise = mechanism.noise_scale / weights / rows
+    mean = np.clip(sums[:k] / weights / rows, -1.0, 1.0)
+    floor = np.clip(2.0 * noise, SD_FLOOR**2, 1.0)
+    sd = np.sqrt(np.clip(sums[k : 2 * k] / weights / rows + 0.5 - mean**2, floor, 1.0))
+    middle, half = high / 2 + low / 2, high / 2 - low / 2
+    found = Columns(np.full(columns, -np.inf), np.full(columns, np.inf))
+    found.low[seen] = middle + half * np.maximum(mean - DEVIATIONS * sd, -1.0)
+    found.high[seen] = middle + half * np.minimum(mean + DEVIATIONS * sd, 1.0)
+    return found
 
 
 # ------------------------------------------------------------------------------------------- reading the histograms
@@ -395,47 +409,78 @@ class Hiding:
 
     Parameters
     ----------
-    columns : number of columns whose range is estimated, with the target.
-    share : assumed share of the rows of a column that are in its fullest block of magnitudes.
-    column, target : probability that the noise hides a column that may be left out, and the target.
-    rows : number of rows at which a column is hidden with probability ``RARE`` at most.
+    inputs : number of inputs whose range is estimated.
+    column : probability that the noise hides one of them. Such an input is left out of the fit.
+    target : the same for the target, without which there is no fit. 0 if its range is stated.
+    best : ``target`` if all its rows are in one bin, the best case.
+    rows : number of rows at which no probability is above ``RARE``.
     """
 
-    columns: int
-    share: float
+    inputs: int
     column: float
     target: float
+    best: float
     rows: int
 
     @property
     def expected(self) -> float:
-        """The expected number of hidden columns besides the target."""
-        return (self.columns - 1) * self.column
+        """The expected number of inputs that are left out."""
+        return self.inputs * self.column
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether a fit is more likely lost than not even in the best case, so that it should be refused."""
+        return self.best > 0.5
+
+    @property
+    def words(self) -> str:
+        """A warning and its remedy, "" if hiding is unlikely."""
+        if self.expected < LEFT_OUT and self.target <= RARE:
+            return ""
+        parts = []
+        if self.inputs:
+            parts.append(f"{self.expected:.1f} of {self.inputs} inputs without a stated range are expected to be left out")
+        if self.target > RARE:
+            parts.append(f"the fit is lost with a probability of {self.target:.2g}, because the target's range is hidden")
+        return (
+            f"The noise may hide ranges: {', and '.join(parts)}. It would take {self.rows:,} rows to see them. State the "
+            "ranges that are known without the rows, or take a larger epsilon."
+        )
 
 
-#: probability of hiding that counts as small.
-RARE = 0.01
-#: share of the rows in the fullest block that is assumed: a normal distribution around 0 has .75 to .94.
-FULLEST = 0.75
+#: probability of hiding that counts as small, and expected number of inputs left out that does.
+RARE, LEFT_OUT = 0.01, 0.1
+#: share of the rows that is assumed to be in the best two bins, such as both signs of one block, or two blocks.
+FULLEST = 0.9
 
 
-def hiding(n: int, columns: int, noise_multiplier: float, share: float = FULLEST) -> Hiding:
-    """The probability that the noise hides a column, before anything is spent. Reads no row.
+def hiding(
+    n: int, inputs: int, noise_multiplier: float, target: bool = True, share: float = FULLEST, bins: int = 2
+) -> Hiding:
+    """The probability that the noise hides a column, before anything is spent. It reads no row.
 
     Parameters
     ----------
     n : public number of rows.
-    columns : number of columns without a stated range, with the target if it has none.
+    inputs : number of inputs without a stated range.
     noise_multiplier : the argument of :func:`private_columns`, see ``privacy.scaling.scaling_noise_multiplier``.
-    share : share of the rows of a column in its fullest block of magnitudes, such as [1, 16), over both signs.
+    target : whether the target's range is estimated too.
+    share, bins : share of the rows of a column in its best bins, and their number. A bin is one sign of one block of
+        magnitudes, such as [4, 64). One bin is the best case, four the worst. Zeros are in no bin.
 
-    The count of that block has twice the variance of one bin. A column of one sign, or one that fills two blocks, is
-    hidden less often. Zeros are in no block. Raises ValueError for numbers out of range.
+    Raises ValueError for numbers out of range.
     """
-    if n < 1 or columns < 1 or not 0 < share <= 1:
-        raise ValueError(f"hiding: n = {n}, columns = {columns}, share = {share}; give n, columns >= 1, share in (0, 1]")
-    sd = noise_multiplier / math.sqrt(SHARES["blocks"]) * math.sqrt(2.0 * columns)
-    column, target = (float(_thresholds(rate).min()) for rate in (FALSE_COLUMN, FALSE_TARGET))
-    full = share * n / sd
-    rows = math.ceil((target - ndtri(RARE)) * sd / share)
-    return Hiding(columns, share, float(ndtr(column - full)), float(ndtr(target - full)), rows)
+    if n < 1 or inputs < 0 or not inputs + target or not 0 < share <= 1 or bins not in (1, 2, 4):
+        raise ValueError(
+            f"hiding: n = {n}, inputs = {inputs}, share = {share:g}, bins = {bins}; give at least 1 row and 1 column, a "
+            "share in (0, 1], and 1, 2 or 4 bins"
+        )
+    weights = column_weights(inputs + target, [inputs] if target else [])
+    sd = noise_multiplier / math.sqrt(SHARES["blocks"]) * math.sqrt((weights**2).sum())
+    found, rows = [], [1.0]
+    for weight, rate, here in ((1.0, FALSE_COLUMN, inputs), (weights[-1], FALSE_TARGET, target)):
+        threshold, noise = float(_thresholds(rate).min()), sd * math.sqrt(bins) / weight
+        found.append(float(ndtr(threshold - share * n / noise)) if here else 0.0)
+        rows += [(threshold - ndtri(RARE)) * noise / share] if here else []
+    best = float(ndtr(_thresholds(FALSE_TARGET).min() - n * weights[-1] / sd)) if target else 0.0
+    return Hiding(inputs, found[0], found[1], best, math.ceil(max(rows)))
