@@ -122,9 +122,14 @@ class Frame:
         return np.isfinite(self.x_scale)
 
     def x(self, x: np.ndarray, clip: bool = True) -> np.ndarray:
-        """Scale inputs (n, d) in original units: (n, columns in the fit)."""
+        """Scale inputs (n, d) in original units: (n, columns in the fit).
+
+        If there is no such column, the result has one column of zeros, because methods need an input.
+        """
         x, shift, scale = np.asarray(x, dtype=np.float64), self.x_shift, self.x_scale
-        if not (kept := self.kept).all():
+        if not (kept := self.kept).any():
+            return np.zeros((len(x), 1))
+        if not kept.all():
             x, shift, scale = x[:, kept], shift[kept], scale[kept]
         u = x - shift
         u /= scale  # in place, to make no second copy of many rows

@@ -177,12 +177,10 @@ def private_bounds(
     every = list(range(columns))
     noisy = counted("histogram of all magnitudes", "blocks", every, [_signed(_block_edges())] * columns)
     found = [_blocks(c, sd, n, FALSE_TARGET if j in needed else FALSE_COLUMN) for j, (c, sd) in enumerate(noisy)]
-    inputs = [f for j, f in enumerate(found) if j not in needed]
-    if any(found[j] is None for j in needed) or (inputs and not any(inputs)):
-        what = "the target, or a column that is needed," if any(found[j] is None for j in needed) else "every input"
+    if any(found[j] is None for j in needed) or not any(found):
         raise HiddenRange(
-            f"the noise hides the scale of {what} at this epsilon and number of rows; state its range, which has to be "
-            "known without the rows. The budget of this fit is spent."
+            "the noise hides the scale of the target, or of all columns, at this epsilon and number of rows; state "
+            "ranges that are known without the rows. The budget of this fit is spent."
         )
     seen = np.flatnonzero([f is not None for f in found])
     starts = [f for f in found if f is not None]
@@ -217,7 +215,7 @@ def private_columns(
         mu, whatever the earlier ones gave, so ordinary adaptive composition holds.
     needed : columns without which there is no fit, such as the target.
 
-    Raises :class:`HiddenRange` if the noise hides a column of ``needed``, or all others. Only the first release is then
+    Raises :class:`HiddenRange` if the noise hides a column of ``needed``, or all columns. Only the first release is then
     made.
     """
     columns = values.shape[1]
@@ -378,17 +376,18 @@ def _octaves(counts: np.ndarray, exponents: np.ndarray, sd: float, n: int, start
 def _cells(counts: np.ndarray, sd: float, low: float, high: float) -> tuple[float, float]:
     """The part of the range that holds a column of small spread, or the range itself.
 
-    The clearest run of 1, 2, 4, ... cells holds the middle of the rows. It is widened by its own length at both ends.
+    The clearest run of 1, 2, 4, ... cells holds the middle of the rows. It is widened by its own length at both ends. A
+    run of more than an eighth of the cells leaves the range as it is.
     """
     sums, best, length = np.concatenate([[0.0], np.cumsum(counts)]), (CLEAR_CELLS, 0, 0), 1
-    while length <= CELLS // 8:
+    while length <= CELLS:
         score = (sums[length:] - sums[:-length]) / (sd * math.sqrt(length))
         i = int(np.argmax(score))
         if score[i] > best[0]:
             best = (float(score[i]), i, length)
         length *= 2
     _, i, length = best
-    if not length:
+    if not 0 < length <= CELLS // 8:
         return low, high
     step = (high / 2 - low / 2) / (CELLS / 2)
     return low + step * max(i - length, 0), low + step * min(i + 2 * length, CELLS)

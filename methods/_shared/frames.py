@@ -49,7 +49,7 @@ def make_frame(task: Task, budget: Budget | None, share: float = SHARE) -> Frame
     scale 1.
 
     Raises ValueError for a task without rows, or a budget that states neither. Raises ``privacy.ranges.HiddenRange``, a
-    ValueError, if the noise hides the target, all inputs, or a column of a density.
+    ValueError, if the noise hides the target, all columns, or a column of a density.
     """
     if task.n < 1 or task.public.n < 1:
         raise ValueError(f"{task.name}: needs at least 1 training row, got {task.n}")
