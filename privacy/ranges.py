@@ -195,7 +195,7 @@ def private_bounds(
         grids = [np.linspace(low[i], high[i], CELLS + 1)[1:-1] for i in narrow]
         noisy = counted("histogram of cells", "cells", seen[narrow], grids)
         for i, (counts, sd) in zip(narrow, noisy, strict=True):
-            low[i], high[i] = _cells(counts, sd, float(low[i]), float(high[i]))
+            low[i], high[i] = _cells(counts, sd, n, float(low[i]), float(high[i]))
     spent = SHARES["blocks"] + SHARES["octaves"] + (SHARES["cells"] if len(narrow) else 0.0)
     return Bounds(seen, *_wide_enough(low, high), spent)
 
@@ -373,24 +373,28 @@ def _octaves(counts: np.ndarray, exponents: np.ndarray, sd: float, n: int, start
     return (bottom, top) if sign > 0 else (-top, -bottom)
 
 
-def _cells(counts: np.ndarray, sd: float, low: float, high: float) -> tuple[float, float]:
+def _cells(counts: np.ndarray, sd: float, n: int, low: float, high: float) -> tuple[float, float]:
     """The part of the range that holds a column of small spread, or the range itself.
 
-    The clearest run of 1, 2, 4, ... cells holds the middle of the rows. It is widened by its own length at both ends. A
-    run of more than an eighth of the cells leaves the range as it is.
+    The clearest run of 1, 2, 4, ... cells holds the middle of the rows. It is widened by its own length at both ends,
+    until it holds ``COVERAGE`` of the rows. A part of more than half of the cells leaves the range as it is.
     """
-    sums, best, length = np.concatenate([[0.0], np.cumsum(counts)]), (CLEAR_CELLS, 0, 0), 1
-    while length <= CELLS:
+    sums, best, length = np.concatenate([[0.0], np.cumsum(counts)]), (CLEAR_CELLS, 0, CELLS), 1
+    while length < CELLS:
         score = (sums[length:] - sums[:-length]) / (sd * math.sqrt(length))
         i = int(np.argmax(score))
         if score[i] > best[0]:
             best = (float(score[i]), i, length)
         length *= 2
-    _, i, length = best
-    if not 0 < length <= CELLS // 8:
+    _, first, length = best
+    first, end = max(first - length, 0), min(first + 2 * length, CELLS)
+    while sums[end] - sums[first] < COVERAGE * n and end - first <= CELLS // 2:
+        length *= 2
+        first, end = max(first - length, 0), min(end + length, CELLS)
+    if end - first > CELLS // 2:
         return low, high
     step = (high / 2 - low / 2) / (CELLS / 2)
-    return low + step * max(i - length, 0), low + step * min(i + 2 * length, CELLS)
+    return low + step * first, low + step * end
 
 
 def _wide_enough(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -409,41 +413,45 @@ class Hiding:
     Parameters
     ----------
     inputs : number of inputs whose range is estimated.
-    column : probability that the noise hides one of them. Such an input is left out of the fit.
+    column : probability that the noise hides one of them: in the best case, all rows in one bin, and as assumed. Such
+        an input is left out of the fit.
     target : the same for the target, without which there is no fit. 0 if its range is stated.
-    best : ``target`` if all its rows are in one bin, the best case.
     rows : number of rows at which no probability is above ``RARE``.
     """
 
     inputs: int
-    column: float
-    target: float
-    best: float
+    column: tuple[float, float]
+    target: tuple[float, float]
     rows: int
 
     @property
-    def expected(self) -> float:
-        """The expected number of inputs that are left out."""
-        return self.inputs * self.column
+    def expected(self) -> tuple[float, float]:
+        """The expected number of inputs that are left out, in the best case and as assumed."""
+        return self.inputs * self.column[0], self.inputs * self.column[1]
 
     @property
     def hopeless(self) -> bool:
         """Whether a fit is more likely lost than not even in the best case, so that it should be refused."""
-        return self.best > 0.5
+        return self.target[0] > 0.5
 
     @property
     def words(self) -> str:
         """A warning and its remedy, "" if hiding is unlikely."""
-        if self.expected < LEFT_OUT and self.target <= RARE:
+        if self.expected[1] < LEFT_OUT and self.target[1] <= RARE:
             return ""
         parts = []
         if self.inputs:
-            parts.append(f"{self.expected:.1f} of {self.inputs} inputs without a stated range are expected to be left out")
-        if self.target > RARE:
-            parts.append(f"the fit is lost with a probability of {self.target:.2g}, because the target's range is hidden")
+            few, many = (f"{v:.1f}" for v in self.expected)
+            number = many if few == many else f"{few} to {many}"
+            parts.append(f"{number} of the {self.inputs} inputs without a stated range are expected to be left out")
+        if self.target[1] > RARE:
+            low, high = (f"{v:.2f}" for v in self.target)
+            chance = high if low == high else f"{low} to {high}"
+            parts.append(f"with probability {chance} the target's range is hidden, and the fit is lost")
         return (
-            f"The noise may hide ranges: {', and '.join(parts)}. It would take {self.rows:,} rows to see them. State the "
-            "ranges that are known without the rows, or take a larger epsilon."
+            f"The noise may hide ranges: {', and '.join(parts)}. The smaller number is for columns of one sign and one "
+            f"order of magnitude. About {self.rows:,} rows would do. State the ranges that are known without the rows, "
+            "or take a larger epsilon."
         )
 
 
@@ -478,8 +486,8 @@ def hiding(
     sd = noise_multiplier / math.sqrt(SHARES["blocks"]) * math.sqrt((weights**2).sum())
     found, rows = [], [1.0]
     for weight, rate, here in ((1.0, FALSE_COLUMN, inputs), (weights[-1], FALSE_TARGET, target)):
-        threshold, noise = float(_thresholds(rate).min()), sd * math.sqrt(bins) / weight
-        found.append(float(ndtr(threshold - share * n / noise)) if here else 0.0)
-        rows += [(threshold - ndtri(RARE)) * noise / share] if here else []
-    best = float(ndtr(_thresholds(FALSE_TARGET).min() - n * weights[-1] / sd)) if target else 0.0
-    return Hiding(inputs, found[0], found[1], best, math.ceil(max(rows)))
+        threshold, noise = float(_thresholds(rate).min()), sd / weight
+        cases = ((1.0, noise), (share, noise * math.sqrt(bins)))
+        found.append(tuple(float(ndtr(threshold - part * n / s)) if here else 0.0 for part, s in cases))
+        rows += [(threshold - ndtri(RARE)) * cases[1][1] / share] if here else []
+    return Hiding(inputs, found[0], found[1], math.ceil(max(rows)))
