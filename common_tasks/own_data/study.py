@@ -312,7 +312,7 @@ def experiment(study: Study, groups: Sequence[Sequence[str]]) -> dict[str, Any]:
         "model": model,
         "datasets": [study.dataset],
         **({"tuned": str(study.tuned)} if study.tuning.of(groups) else {}),
-        **({"rare_class": True} if study.task == "classification" else {}),
+        **({"rare_class": "average_precision"} if study.task == "classification" else {}),
         "timeout_s": study.fit_s,
         # for a request of many fits, at all budgets of a split
         "request_timeout_s": study.fit_s * len(study.epsilons),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from models.bounded import DEVIATIONS, BoundedMixture, Frame, FramedPosterior
 from models.task import Task
 from privacy.budget import Budget, Ranges
 from privacy.ledger import Event, Mechanism, Relation, Sampling
+
+if TYPE_CHECKING:
+    from privacy.ranges import Hiding
 
 #: share of the budget (of mu^2, Gaussian DP) that is charged for columns without a documented range.
 SHARE = 0.1
@@ -104,6 +107,18 @@ def private_intervals(
     middle, half = np.zeros(len(low)), np.full(len(low), np.inf)
     middle[shown], half[shown] = high[shown] / 2 + low[shown] / 2, high[shown] / 2 - low[shown] / 2
     return middle, half
+
+
+def forecast(n: int, inputs: int, target: bool, epsilon: float, delta: float, share: float = SHARE) -> Hiding:
+    """How likely the noise hides ranges in a fit by ``privacy.ranges``, from public numbers alone.
+
+    ``inputs``: number of inputs without a stated range. ``target``: whether the target is scaled and has none. Raises
+    ValueError for numbers out of range, and if every range is stated.
+    """
+    from privacy.ranges import hiding
+    from privacy.scaling import scaling_noise_multiplier
+
+    return hiding(n, inputs, scaling_noise_multiplier(epsilon, delta, share), target)
 
 
 def whole_multiplier(budget: Budget, share: float) -> float:
