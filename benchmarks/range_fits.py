@@ -121,9 +121,9 @@ def measured(count: int = FITS) -> pd.DataFrame:
                     row["least_squares"] = f"{plain:.2f}"
                     for prefix, posteriors in (("", found), ("stated_", fits(stated, method, epsilon, count)[0])):
                         off = [distance(np.asarray(p.predictive(x, rng).mean), y) for p in posteriors]
-                        row |= {f"{prefix}far": sum(v > FAR for v in off), f"{prefix}off": f"{max(off):.2f}"}
+                        row |= {f"{prefix}far": f"{sum(v > FAR for v in off)}", f"{prefix}off": f"{max(off):.2f}"}
                 rows.append(row)
-    return pd.DataFrame(rows).astype(object).fillna("")
+    return pd.DataFrame(rows).fillna("")
 
 
 def main(argv: list[str] | None = None) -> None:
