@@ -351,7 +351,10 @@ def ranking_scores(p: np.ndarray, y: np.ndarray, rare: int = 1) -> dict[str, tup
     values = {"brier_score": float(brier_score_loss(y, p, pos_label=1))}
     if 0 < y.sum() < len(y):
         up = p if rare == 1 else 1.0 - p
-        values |= {"auc": float(roc_auc_score(y, p)), "average_precision": float(average_precision_score(y == rare, up))}
+        values |= {
+            "auc": float(roc_auc_score(y, p)),
+            "average_precision": float(average_precision_score(y == rare, up)),
+        }
     return scored(**values)
 
 

@@ -167,6 +167,21 @@ def test_what_is_named_hidden_is_a_function_of_releases():
     assert np.isinf(one.low).tolist() == np.isinf(other.low).tolist() == [False, True, False, False, False]
 
 
+def test_the_assumed_share_is_that_of_the_least_favourable_normal_distribution():
+    """Of a block of both signs, or of two blocks by its noise, whichever is clearer. Scales over one block."""
+
+    def part(a, b):
+        return math.erf(b / math.sqrt(2)) - math.erf(a / math.sqrt(2))
+
+    found = []
+    for scale in 2.0 ** np.linspace(0, ranges.BLOCK, 400):
+        ends = scale * 2.0 ** (ranges.BLOCK * np.arange(-6, 6))
+        one = max(part(a, b) for a, b in zip(ends, ends[1:], strict=False))
+        two = max(part(a, b) for a, b in zip(ends, ends[2:], strict=False)) / math.sqrt(2)
+        found.append(max(one, two))
+    assert min(found) == pytest.approx(ranges.FULLEST, abs=0.005)
+
+
 @pytest.mark.parametrize("inputs", [1, 10, 40])
 def test_the_forecast_is_the_share_of_hidden_columns(inputs):
     """Rows of one scale, half of each sign: two bins hold all. By 99.9 % binomial intervals over columns."""
