@@ -4,8 +4,8 @@
     python -m benchmarks.range_fits             # print the table: three CPU minutes
     python -m benchmarks.range_fits --commit    # write benchmarks/reference/range_fits.csv
 
-Each table is fitted ``FITS`` times per method and epsilon at delta = 1e-5 with default settings. No range is stated. The
-data are those of the packages; rows with a missing number and columns of text are left out. No constant of
+Each table is fitted ``FITS`` times per method and epsilon at delta = 1e-5 with default settings. No range is stated.
+The data are those of the packages; rows with a missing number and columns of text are left out. No constant of
 ``privacy.ranges`` was chosen on these tables.
 
 ``lost``: number of fits without a result, because the noise hid the target's range. ``off``: largest distance of a

@@ -158,7 +158,7 @@ def private_bounds(
 
     weights = column_weights(columns, needed)
 
-    def counted(what: str, share: str, which: Sequence[int], edges: list[np.ndarray]) -> Iterator[tuple]:
+    def counted(what: str, share: str, which: Sequence[int], edges: Sequence[np.ndarray]) -> Iterator[tuple]:
         """Counts of each column, and the standard deviation of their noise."""
         each = weights[which]
         mechanism = budget.gaussian(
@@ -213,8 +213,8 @@ def private_columns(
         mu, whatever the earlier ones gave, so ordinary adaptive composition holds.
     needed : columns without which there is no fit, such as the target.
 
-    Raises :class:`HiddenRange` if the noise hides a column of ``needed``, or all columns. Only the first release is then
-    made.
+    Raises :class:`HiddenRange` if the noise hides a column of ``needed``, or all columns. Only the first release is
+    then made.
     """
     columns = values.shape[1]
     seen, low, high, spent = private_bounds(values, n, budget, noise_multiplier, needed)
@@ -479,7 +479,7 @@ def hiding(
     """
     if n < 1 or inputs < 0 or not inputs + target or not 0 < share <= 1 or bins not in (1, 2, 4):
         raise ValueError(
-            f"hiding: n = {n}, inputs = {inputs}, share = {share:g}, bins = {bins}; give at least 1 row and 1 column, a "
+            f"hiding: n = {n}, inputs = {inputs}, share = {share:g}, bins = {bins}; give at least 1 row, 1 column, a "
             "share in (0, 1], and 1, 2 or 4 bins"
         )
     weights = column_weights(inputs + target, [inputs] if target else [])

@@ -25,13 +25,14 @@ _RANGES, _VIA = "privacy.ranges", ("methods._shared.frames", "methods._shared.co
 BROKEN = [
     Mutant("bare counts", r"noisy = mechanism\.release\((.*)\)\n", r"noisy = \1\n", _RANGES, via=_VIA),
     Mutant("bare moments", r"sums = mechanism\.release\((.*)\)\n", r"sums = \1\n", _RANGES, via=_VIA),
-    Mutant("half of the weight", r"sensitivity=math\.sqrt\(\(each", r"sensitivity=0.5 * math.sqrt((each", _RANGES, via=_VIA),
+    Mutant("half of the weight", r"sensitivity=math\.sqrt\(\(each", r"sensitivity=0.5 * math.sqrt((each", _RANGES,
+           via=_VIA),
     Mutant("a row in two bins", r"where = np\.searchsorted\(.*\)", r"\g<0>\n        where = np.append(where, where)",
            _RANGES, via=_VIA),
-    Mutant("no clipping", r"np\.clip\(np\.nan_to_num\(u, copy=False, nan=0\.0, posinf=1\.0, neginf=-1\.0\), -1\.0, 1\.0, "
-           r"out=u\)", "np.nan_to_num(u, copy=False)", _RANGES, via=_VIA),
-    Mutant("private number of rows", r"rows = 2\.0 \* float\(sums\[-1\]\)", "rows = float(len(values)); n = len(values)",
-           _RANGES, via=_VIA),
+    Mutant("no clipping", r"np\.clip\(np\.nan_to_num\(u, copy=False, nan=0\.0, posinf=1\.0, neginf=-1\.0\), -1\.0, "
+           r"1\.0, out=u\)", "np.nan_to_num(u, copy=False)", _RANGES, via=_VIA),
+    Mutant("private number of rows", r"rows = 2\.0 \* float\(sums\[-1\]\)",
+           "rows = float(len(values)); n = len(values)", _RANGES, via=_VIA),
 ]  # fmt: skip
 
 

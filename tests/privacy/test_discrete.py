@@ -20,7 +20,7 @@ from methods.em.dp_em_corrected import expected_moments, joint_sensitivity
 from methods.sufficient_statistics._bernstein_sheldon import box, families, regression
 from methods.sufficient_statistics.sufficient_statistics_perturbation import statistic_sum
 from models.mixture_of_gaussians import MixtureParameters
-from privacy import audit, discrete, floating_point, scaling
+from privacy import audit, discrete, floating_point, ranges, scaling
 from privacy.accountants import epsilon_of
 from privacy.budget import BudgetExceeded, BudgetSpec, Mode
 from privacy.calibration import gaussian_noise_multiplier

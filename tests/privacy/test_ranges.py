@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -67,7 +68,7 @@ def test_moments_of_a_table_with_many_empty_rows_are_those_of_the_others():
 def test_all_releases_cost_what_one_release_costs(needed):
     rng = np.random.default_rng(0)
     wide = rng.normal(0, [1, 1e3, 1e-9, 1e200], (3000, 4))
-    offset = wide + [0, 0, 1, 0]
+    offset = wide + np.array([0, 0, 1, 0])
     for values, count in ((wide, 3), (offset, 4)):
         b = budget()
         ranges.private_columns(values, 3000, b, 7.0, needed)
@@ -176,7 +177,7 @@ def test_the_assumed_share_is_that_of_the_least_favourable_normal_distribution()
     found = []
     for scale in 2.0 ** np.linspace(0, ranges.BLOCK, 400):
         ends = scale * 2.0 ** (ranges.BLOCK * np.arange(-6, 6))
-        one = max(part(a, b) for a, b in zip(ends, ends[1:], strict=False))
+        one = max(part(a, b) for a, b in pairwise(ends))
         two = max(part(a, b) for a, b in zip(ends, ends[2:], strict=False)) / math.sqrt(2)
         found.append(max(one, two))
     assert min(found) == pytest.approx(ranges.FULLEST, abs=0.005)

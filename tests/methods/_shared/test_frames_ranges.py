@@ -9,7 +9,6 @@ from methods import contract
 from methods._shared import frames
 from models import bounded, draws, posteriors
 from models.bounded import BoundedLinearRegression, BoundedMixture, Frame, FramedPosterior
-from models.mixture_of_gaussians import MixtureOfGaussians
 from models.task import PublicKnowledge, Task
 from privacy.budget import BudgetSpec, Mode, Ranges
 from privacy.ranges import HiddenRange
