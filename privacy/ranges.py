@@ -8,8 +8,8 @@ under add/remove:
    show that the noise hides it.
 2. *Octaves*: counts of each located column by sign and powers of 2, near its blocks. They give a range.
 3. *Cells*: counts in ``CELLS`` parts of equal width, for ranges that do not contain 0 and are narrower than a factor
-   of 4. They find the offset of a column whose spread is small. Without such a range, the share of this release goes
-   to the next one.
+   of 4. They find the offset of a column whose spread is small. If there is no such range, the share of this release
+   goes to the next one.
 4. *Moments*: sums of the values and of their squares, mapped to [-1, 1], and the number of rows.
 
 The L2 sensitivity of a histogram does not depend on the number of its bins, so more bins cost no budget. They raise the
@@ -127,7 +127,7 @@ def moment_sums(values: np.ndarray, low: np.ndarray, high: np.ndarray, weights: 
 def column_weights(columns: int, needed: Sequence[int]) -> np.ndarray:
     """The weight of each column in all releases, (columns,).
 
-    Without a needed column there is no fit. Together they get half of the sum of squared weights of the others, so the
+    There is no fit if a needed column is hidden. Together they get half of the sum of squared weights of the others, so the
     noise of a lone target does not grow with the number of inputs. The noise of an input grows by at most 22 %.
     """
     weights = np.ones(columns)

@@ -203,7 +203,7 @@ def test_the_forecast_is_the_share_of_hidden_columns(inputs):
 
 
 def test_the_forecast_says_how_many_rows_would_do():
-    few = ranges.hiding(442, 10, 12.0)
+    few = ranges.hiding(700, 10, 12.0)
     assert few.expected == tuple(10 * p for p in few.column)
     assert few.column[0] < few.column[1]
     assert f"{few.expected[0]:.1f} to {few.expected[1]:.1f} of the 10 inputs" in few.words

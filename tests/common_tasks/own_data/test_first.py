@@ -48,8 +48,8 @@ def test_rows_are_not_called_too_few_where_ranges_were_estimated():
 
 
 def test_hidden_ranges_are_forecast_from_public_numbers():
-    said = first.hidden_ranges(442, 10, True, 1.0, 1e-5)
-    assert said.startswith("At epsilon = 1 with 442 rows: The noise may hide ranges:")
+    said = first.hidden_ranges(700, 10, True, 1.0, 1e-5)
+    assert said.startswith("At epsilon = 1 with 700 rows: The noise may hide ranges:")
     assert "of the 10 inputs without a stated range are expected to be left out" in said
     assert "the fit is lost" not in said
     assert "the fit is lost" in first.hidden_ranges(88, 9, True, 1.0, 1e-5)
