@@ -127,8 +127,8 @@ def moment_sums(values: np.ndarray, low: np.ndarray, high: np.ndarray, weights: 
 def column_weights(columns: int, needed: Sequence[int]) -> np.ndarray:
     """The weight of each column in all releases, (columns,).
 
-    There is no fit if a needed column is hidden. Together they get half of the sum of squared weights of the others, so the
-    noise of a lone target does not grow with the number of inputs. The noise of an input grows by at most 22 %.
+    There is no fit if a needed column is hidden. Together they get half of the sum of squared weights of the others, so
+    the noise of a lone target does not grow with the number of inputs. The noise of an input grows by at most 22 %.
     """
     weights = np.ones(columns)
     if 0 < len(needed) < columns:
