@@ -23,7 +23,8 @@ class Case:
     rng : for the draws of a prediction; the same for every score of this fit.
     as_programmed : whether the rows are drawn as the authors' code draws them (``datasets.base.DataSet``).
     intervals : whether the experiment asks for the coverage of predictive intervals.
-    rare_class : whether it asks for AUC, balanced accuracy and Brier score, which suit a rare class.
+    rare_class : whether it asks for scores that suit a rare class: AUC, Brier score and balanced accuracy, or average
+        precision in place of the last if it is "average_precision".
     drawn : the array computed from draws of the posterior (``Kind.draws``); None for kinds without this step.
     """
 
@@ -34,7 +35,7 @@ class Case:
     rng: np.random.Generator
     as_programmed: bool = False
     intervals: bool = False
-    rare_class: bool = False
+    rare_class: bool | str = False
     drawn: np.ndarray | None = None
 
     @cached_property

@@ -115,6 +115,7 @@ METRICS = {
         Metric("auc", "area under the ROC curve (AUC)", Unit("probability"), UP, Margin("0.01", least=0.01),
                "positive"),
         Metric("balanced_accuracy", "balanced accuracy", SHARE, UP, Margin("0.01", least=0.01), "positive"),
+        Metric("average_precision", "average precision of the rarer class", SHARE, UP, OF_ERROR, "positive"),
         Metric("brier_score", "Brier score", Unit("squared probability"), DOWN, OF_ERROR, "positive"),
         # distance to the exact posterior
         Metric("posterior_mean_error", "error of the posterior mean", Unit("posterior sd", "posterior sd"), DOWN,
@@ -326,13 +327,34 @@ def rare_class_scores(p: np.ndarray, y: np.ndarray) -> dict[str, tuple[float, st
     Brier 1950. A constant prediction has an AUC and a balanced accuracy of 0.5. If there are no rows of one class, only
     the Brier score is defined and given. Raises ValueError as :func:`class_probability_scores` does.
     """
-    from sklearn.metrics import balanced_accuracy_score, brier_score_loss, roc_auc_score
+    from sklearn.metrics import balanced_accuracy_score
+
+    found, p, y = ranking_scores(p, y), np.asarray(p, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    if "auc" not in found:
+        return found
+    del found["average_precision"]
+    return found | scored(balanced_accuracy=float(balanced_accuracy_score(y, p > 0.5)))
+
+
+def ranking_scores(p: np.ndarray, y: np.ndarray, rare: int = 1) -> dict[str, tuple[float, str]]:
+    """AUC, average precision of class ``rare``, and Brier score of two classes, with no threshold on P(y = 1).
+
+    The arguments, errors, AUC and Brier score are those of :func:`rare_class_scores`. Average precision is the mean,
+    over the rows of the class, of its share among all rows that are ranked at least as high (scikit-learn's
+    ``average_precision_score``). A constant prediction has the share of the class. A model that finds a rare class may
+    give each of its rows a probability below 0.5, and then has a balanced accuracy of 0.5.
+    """
+    from sklearn.metrics import average_precision_score, brier_score_loss, roc_auc_score
 
     p, y = np.asarray(p, dtype=np.float64), np.asarray(y, dtype=np.float64)
     _two_classes(p, y)
     values = {"brier_score": float(brier_score_loss(y, p, pos_label=1))}
     if 0 < y.sum() < len(y):
-        values |= {"auc": float(roc_auc_score(y, p)), "balanced_accuracy": float(balanced_accuracy_score(y, p > 0.5))}
+        up = p if rare == 1 else 1.0 - p
+        values |= {
+            "auc": float(roc_auc_score(y, p)),
+            "average_precision": float(average_precision_score(y == rare, up)),
+        }
     return scored(**values)
 
 

@@ -16,6 +16,7 @@ from evaluation.metrics import (
     categorical_scores,
     class_probability_scores,
     classification_scores,
+    ranking_scores,
     rare_class_scores,
     regression_scores,
     scored,
@@ -47,10 +48,12 @@ def classes(case: Case) -> Scores:
 def class_probabilities(case: Case) -> Scores:
     """Error, log-likelihood and calibration for two classes, where ``mean`` is P(y = 1).
 
-    If the experiment asks for it, AUC, balanced accuracy and Brier score are added.
+    If the experiment asks for it, AUC and Brier score are added, with balanced accuracy or average precision.
     """
     p = np.asarray(case.predictive().mean)
     found = class_probability_scores(p, case.test_y)
+    if case.rare_class == "average_precision":
+        return found | ranking_scores(p, case.test_y, int(np.mean(case.data.y) <= 0.5))
     return found | rare_class_scores(p, case.test_y) if case.rare_class else found
 
 

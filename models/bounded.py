@@ -105,8 +105,9 @@ class BoundedMixture:
 class Frame:
     """The scaling: a map from original units to scaled ones.
 
-    ``x_shift``, ``x_scale``: (d,). ``y_shift``, ``y_scale``: 0 and 1 if there is no target to scale. ``stretch``:
-    scaled inputs are in [-stretch, stretch] (3 for the mixture, else 1).
+    ``x_shift``, ``x_scale``: (d,). A column with an infinite scale is left out of the fit. ``y_shift``, ``y_scale``: 0
+    and 1 if there is no target to scale. ``stretch``: scaled inputs are in [-stretch, stretch] (3 for the mixture, else
+    1).
     """
 
     x_shift: np.ndarray
@@ -115,10 +116,23 @@ class Frame:
     y_scale: float = 1.0
     stretch: float = 1.0
 
+    @property
+    def kept(self) -> np.ndarray:
+        """Whether each column is in the fit, (d,)."""
+        return np.isfinite(self.x_scale)
+
     def x(self, x: np.ndarray, clip: bool = True) -> np.ndarray:
-        """Scale inputs (n, d) in original units: (n, d)."""
-        u = np.asarray(x, dtype=np.float64) - self.x_shift
-        u /= self.x_scale  # in place, to make no second copy of many rows
+        """Scale inputs (n, d) in original units: (n, columns in the fit).
+
+        If there is no such column, the result has one column of zeros, because methods need an input.
+        """
+        x, shift, scale = np.asarray(x, dtype=np.float64), self.x_shift, self.x_scale
+        if not (kept := self.kept).any():
+            return np.zeros((len(x), 1))
+        if not kept.all():
+            x, shift, scale = x[:, kept], shift[kept], scale[kept]
+        u = x - shift
+        u /= scale  # in place, to make no second copy of many rows
         if clip:
             np.clip(u, -1.0, 1.0, out=u)
         u *= self.stretch

@@ -106,20 +106,35 @@ def _linear_gaussian(p: Any, n: int, rng: np.random.Generator) -> dict[str, np.n
 
 
 def _original(inner: dict[str, np.ndarray], frame: Any) -> dict[str, np.ndarray]:
-    """Convert draws for scaled inputs (``models.bounded``) to original units."""
+    """Convert draws for scaled inputs (``models.bounded``) to original units.
+
+    A column that is left out of the fit has the coefficient 0, and NaN in the means and covariances of a mixture.
+    """
     out = dict(inner)
     if "intercept" in inner:
         out["intercept"] = frame.y_shift + frame.y_scale * inner["intercept"]
     if "coef" in inner:
-        out["coef"] = inner["coef"] * (frame.y_scale / frame.x_scale)
+        out["coef"] = np.zeros((len(inner["coef"]), len(frame.x_scale)))
+        if frame.kept.any():
+            out["coef"][:, frame.kept] = inner["coef"] * (frame.y_scale / frame.x_scale[frame.kept])
         out["intercept"] = out["intercept"] - out["coef"] @ frame.x_shift
     if "noise_variance" in inner:
         out["noise_variance"] = inner["noise_variance"] * frame.y_scale**2
     if "means" in inner:
         shift, scale = frame.x_shift, frame.x_scale / frame.stretch
-        if inner["means"].shape[-1] > len(shift):  # inputs and target together
+        if inner["means"].shape[-1] > max(int(frame.kept.sum()), 1):  # inputs and target together
             shift, scale = np.append(shift, frame.y_shift), np.append(scale, frame.y_scale / frame.stretch)
-        out["means"] = shift + scale * inner["means"]
+        there = np.isfinite(scale)
+        first = 0 if frame.kept.any() else 1  # without the column of zeros that takes the place of all inputs
+        out["means"] = _placed(shift[there] + scale[there] * inner["means"][..., first:], there, 1)
         if "covariances" in inner:
-            out["covariances"] = inner["covariances"] * np.outer(scale, scale)
+            units = np.outer(scale[there], scale[there])
+            out["covariances"] = _placed(inner["covariances"][..., first:, first:] * units, there, 2)
+    return out
+
+
+def _placed(values: np.ndarray, there: np.ndarray, axes: int) -> np.ndarray:
+    """The values of the columns in the fit, on the last ``axes`` axes, at their places among all columns, else NaN."""
+    out = np.full((*values.shape[:-axes], *[len(there)] * axes), np.nan)
+    out[(..., *np.ix_(*[there] * axes))] = values
     return out

@@ -48,6 +48,13 @@ class Mode(StrEnum):
     RECORD = "record"  # only record charges: for published variants that overspend by design, or without a budget
 
 
+class Ranges(StrEnum):
+    """The way in which a fit estimates ranges of columns that are not documented."""
+
+    MILLIONTHS = "2^-20 to 2^20"  # privacy.scaling: the committed experiments
+    ALL = "all doubles"  # privacy.ranges: tables of one's own
+
+
 class BudgetExceeded(RuntimeError):
     """A release would cost more than the rest of the budget, or exceeds the number of announced releases."""
 
@@ -66,6 +73,7 @@ class BudgetSpec:
         reported.
     mode : see :class:`Mode`.
     claimed_epsilon : the epsilon that the paper claims for the run, to be shown next to the computed one.
+    ranges : how a method on rows scaled to [-1, 1] estimates ranges, see :class:`Ranges`.
 
     Raises ValueError for a number out of range, and for mode ``enforce`` without a limit.
     """
@@ -76,9 +84,11 @@ class BudgetSpec:
     noise_multiplier: float | None = None
     mode: Mode = Mode.RECORD
     claimed_epsilon: float | None = None
+    ranges: Ranges = Ranges.MILLIONTHS
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "mode", Mode(self.mode))
+        object.__setattr__(self, "ranges", Ranges(self.ranges))
         if self.epsilon is not None and not (self.epsilon > 0):
             raise ValueError(f"budget: epsilon = {self.epsilon}; give a number above 0, or leave it out")
         if self.delta is not None and not (0 <= self.delta < 1):

@@ -63,6 +63,8 @@ SUMS = frozenset(
         "privacy.scaling.range_counts",
         "privacy.scaling.moment_sums",
         "privacy.replaced.counts",
+        "privacy.ranges.interval_counts",
+        "privacy.ranges.moment_sums",
         "methods._shared.adassp.second_moments",
         "methods._shared.conjugate_linear.release.clipped_site_sum",
         "methods.sufficient_statistics.sufficient_statistics_perturbation.statistic_sum",

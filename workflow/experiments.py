@@ -68,8 +68,8 @@ class Cell:
     chunks: int = 1
     #: whether the experiment asks for the coverage of predictive intervals, if its kind of model has them.
     intervals: bool = False
-    #: whether the experiment asks for AUC, balanced accuracy and Brier score of two classes.
-    rare_class: bool = False
+    #: whether the experiment asks for scores of a rare class, see ``evaluation.case.Case``.
+    rare_class: bool | str = False
     #: whether the experiment asks for the diagnostics of fits as scores, if its kind of model keeps none.
     diagnostics: bool = False
 

@@ -20,7 +20,12 @@ CALIBRATION = {
     "expected_calibration_error": "calibration error of probabilities",
 }
 #: metrics of a rare class that the table shows, if the experiment asks for them.
-RARE_CLASS = {"auc": "AUC", "balanced_accuracy": "balanced accuracy", "brier_score": "Brier score"}
+RARE_CLASS = {
+    "auc": "AUC",
+    "average_precision": "average precision of the rarer class",
+    "balanced_accuracy": "balanced accuracy",
+    "brier_score": "Brier score",
+}
 #: neighbouring relation -> how neighbours differ.
 RELATIONS = {"add_remove": "one row more or less (add/remove)", "replace_one": "one replaced row (replace one)"}
 #: largest number of names in a sentence. The table has all.

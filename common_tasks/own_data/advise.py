@@ -211,7 +211,12 @@ def page_text(args, block: advice.Block, frame: pd.DataFrame, shapes: tuple[str,
         first=[
             first.assumed_ranges(args.known_ranges),
             first.rows_needed(args.task, args.rows, sorted(args.epsilon), args.known_ranges),
-            *first.too_small(block.data, args.rows, {s: f"the shape {s.replace('_', ' ')}" for s in shapes}),
+            *first.too_small(
+                block.data,
+                args.rows,
+                {s: f"the shape {s.replace('_', ' ')}" for s in shapes},
+                0 if args.known_ranges else args.columns,
+            ),
         ],
         last=arguments.next_steps(args, block, args.file or "schema.yaml"),
         by="By shape of the synthetic tables",

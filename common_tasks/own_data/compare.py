@@ -155,7 +155,15 @@ def page_text(args, known: table.Facts, frame: pd.DataFrame, block: advice.Block
             first.ranges(unknown, len(wanted)),
             first.rows_needed(args.task, known.schema.n * 9 // 10, sorted(args.epsilon), not unknown),
             first.rare_class(known.counts, schema.classes, frame),
-            *first.too_small(block.data, known.schema.n * 9 // 10, {d: known.file for d in block.data["dataset"]}),
+            *first.too_small(
+                block.data, known.schema.n * 9 // 10, {d: known.file for d in block.data["dataset"]}, len(unknown)
+            ),
+            *(
+                first.hidden_ranges(
+                    known.schema.n * 9 // 10, len({*unknown} - {schema.target}), schema.target in unknown, e, args.delta
+                )
+                for e in sorted(args.epsilon)
+            ),
         ],
         last=arguments.next_steps(args, block, folder / SCHEMA),
         columns=columns_of(known),

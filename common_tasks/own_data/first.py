@@ -10,6 +10,7 @@ from common_tasks import rows as study_of_rows
 from common_tasks.advice.answer import NEXT
 from common_tasks.advice.sentences import listed
 from evaluation.metrics import METRICS, main_metrics
+from methods._shared.frames import forecast
 
 #: share of the rows below which a class is called rare.
 RARE = 0.1
@@ -39,16 +40,29 @@ def assumed_ranges(known: bool) -> str:
     )
 
 
-def too_small(data: pd.DataFrame, rows: int, names: Mapping[str, str]) -> list[str]:
+def hidden_ranges(rows: int, inputs: int, target: bool, epsilon: float, delta: float) -> str:
+    """What a fit by estimated ranges has to expect, before it reads a row. "" if nothing is likely to be hidden.
+
+    ``inputs``: number of inputs without a stated range. ``target``: whether a target that is scaled has none.
+    """
+    if not inputs and not target:
+        return ""
+    words = forecast(rows, inputs, target, epsilon, delta).words
+    return f"At epsilon = {epsilon:g} with {rows} rows: {words}" if words else ""
+
+
+def too_small(data: pd.DataFrame, rows: int, names: Mapping[str, str], unknown: int = 0) -> list[str]:
     """A sentence for each epsilon at which no private method is significantly better than the trivial baseline.
 
-    If the non-private reference is not better either, there is one sentence for all, because there is no scale.
+    If the non-private reference is not better either, there is one sentence for all, because there is no scale. It is
+    said that the rows are too few only if all ranges are stated, because estimated ranges may be the reason as well.
 
     Parameters
     ----------
     data : ``advice.Block.data``. If the unit is "scaled", 0 is the trivial baseline.
     rows : number of rows of a fit.
     names : data set -> its words.
+    unknown : number of columns whose range was estimated.
     """
     here = data[(data["dataset"] != NEXT) & (data["unit"] == "scaled") & data["low"].notna()]
     best = here.groupby(["epsilon", "dataset"], sort=False)["low"].max()
@@ -60,11 +74,18 @@ def too_small(data: pd.DataFrame, rows: int, names: Mapping[str, str]) -> list[s
         )
     for epsilon in here["epsilon"].unique():
         few = [names.get(d, d) for (e, d), low in best.items() if e == epsilon and low <= 0]
-        if few:
+        if few and unknown:
+            out.append(
+                f"At epsilon = {epsilon}, on {listed(few)} with {rows} rows, no private method is significantly better "
+                "than the trivial baseline, whose score is 0 (test log-likelihood, level 95 %). The ranges of "
+                f"{unknown} columns were estimated, so this run cannot say whether the rows are too few. State the "
+                "ranges that are known without the rows with --bounds, and compare again."
+            )
+        elif few:
             out.append(
                 f"Too few rows for epsilon = {epsilon}, as far as was shown: on {listed(few)} with {rows} rows, no "
                 "private method is significantly better than the trivial baseline, whose score is 0 (test "
-                "log-likelihood, level 95 %). More rows, stated ranges, fewer columns or a larger epsilon may help."
+                "log-likelihood, level 95 %). More rows, fewer columns or a larger epsilon may help."
             )
     return out
 
@@ -97,6 +118,6 @@ def rare_class(counts: Sequence[int], labels: Sequence[str], scores: pd.DataFram
         f"The classes are unbalanced: '{few}' is the class of {min(counts)} of {sum(counts)} rows "
         f"({min(counts) / sum(counts):.2%}). A prediction of '{most}' for each row is right for "
         f"{max(counts) / sum(counts):.2%} of them, and finds no '{few}'.{here} A small test error "
-        f"does not show that a method finds '{few}'. Read the AUC and the balanced accuracy, which are 0.5 for a "
-        "constant prediction."
+        f"does not show that a method finds '{few}'. Read the average precision of '{few}', which is "
+        f"{min(counts) / sum(counts):.2g} for a constant prediction, and the Brier score."
     )

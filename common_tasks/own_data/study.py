@@ -32,6 +32,7 @@ from common_tasks import best
 from datasets.files import ROOT, folder_name, write_json, write_text
 from evaluation.summary import checked, read_scores
 from methods import contract
+from privacy.budget import Ranges
 from workflow import committed, environment, papers, score, worker
 from workflow.experiments import Cell, cells, jobs
 
@@ -285,7 +286,7 @@ def affordable(
 
 def experiment(study: Study, groups: Sequence[Sequence[str]]) -> dict[str, Any]:
     """The config of the study's experiment."""
-    budget = {"delta": study.delta, "mode": "enforce"}
+    budget = {"delta": study.delta, "mode": "enforce", "ranges": str(Ranges.ALL)}
     where = {"protocols": [study.protocol]}
     model: dict[str, Any] = {"kind": study.kind}
     if study.task == "density":
@@ -311,7 +312,7 @@ def experiment(study: Study, groups: Sequence[Sequence[str]]) -> dict[str, Any]:
         "model": model,
         "datasets": [study.dataset],
         **({"tuned": str(study.tuned)} if study.tuning.of(groups) else {}),
-        **({"rare_class": True} if study.task == "classification" else {}),
+        **({"rare_class": "average_precision"} if study.task == "classification" else {}),
         "timeout_s": study.fit_s,
         # for a request of many fits, at all budgets of a split
         "request_timeout_s": study.fit_s * len(study.epsilons),

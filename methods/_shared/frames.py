@@ -6,16 +6,19 @@ A ``frame`` is such a scaling.
 from __future__ import annotations
 
 import abc
-from collections.abc import Mapping
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from methods.contract import Fit, Method
-from models.bounded import DEVIATIONS, Frame, FramedPosterior
+from models.bounded import DEVIATIONS, BoundedMixture, Frame, FramedPosterior
 from models.task import Task
-from privacy.budget import Budget
+from privacy.budget import Budget, Ranges
 from privacy.ledger import Event, Mechanism, Relation, Sampling
+
+if TYPE_CHECKING:
+    from privacy.ranges import Hiding
 
 #: share of the budget (of mu^2, Gaussian DP) that is charged for columns without a documented range.
 SHARE = 0.1
@@ -37,16 +40,20 @@ def columns(task: Task) -> np.ndarray:
 def make_frame(task: Task, budget: Budget | None, share: float = SHARE) -> Frame:
     """The scaling of a task: by documented ranges, and for the other columns by mean and standard deviation.
 
-    With a ``budget`` mean and standard deviation are estimated privately, by one Gaussian release of ranges and one of
-    moments (``privacy.scaling``). Both are full batch under add/remove. Together they cost the share ``share`` of mu^2
-    of (epsilon, delta). If the budget states only a noise multiplier, that is the multiplier of the whole. If every
-    range is documented, nothing is released.
+    With a ``budget`` they are estimated privately, by Gaussian releases for ranges and one for moments. The budget
+    states whether by ``privacy.scaling`` or by ``privacy.ranges``, which cuts the interval to the estimated range. All
+    releases are full batch under add/remove. Together they cost the share ``share`` of mu^2 of (epsilon, delta). If the
+    budget states only a noise multiplier, that is the multiplier of the whole. If every range is documented, nothing is
+    released.
+
+    By ``privacy.ranges``, an input of a regression whose scale the noise hides is left out of the fit.
 
     A method that is not private uses mean and standard deviation of the training rows. A column whose spread is 0 gets
     scale 1.
 
     Raises ValueError for a public number of rows below 1, and for a budget that states neither. Only a method that is
-    not private refuses a task without rows: that all rows are empty may follow from one row.
+    not private refuses a task without rows: that all rows are empty may follow from one row. Raises
+    ``privacy.ranges.HiddenRange``, a ValueError, if the noise hides the target, all columns, or a column of a density.
     """
     if task.public.n < 1 or (budget is None and task.n < 1):
         raise ValueError(f"{task.name}: needs at least 1 training row, got {task.n}")
@@ -56,12 +63,17 @@ def make_frame(task: Task, budget: Budget | None, share: float = SHARE) -> Frame
     shift, scale = found.mean(axis=1), (found[:, 1] - found[:, 0]) / 2
     if missing:
         values = columns(task)[:, missing]
+        with_target = task.model.scales_target and missing[-1] == len(ranges) - 1
         if budget is None:
             mean, sd = values.mean(axis=0), values.std(axis=0)
+            shift[missing], scale[missing] = mean, np.where(sd > 0, DEVIATIONS * sd, 1.0)
+        elif budget.spec.ranges is Ranges.ALL:
+            density = isinstance(task.model, BoundedMixture)
+            needed = range(len(missing)) if density else [len(missing) - 1] * with_target
+            shift[missing], scale[missing] = private_intervals(values, task.public.n, budget, share, needed)
         else:
-            with_target = task.model.scales_target and missing[-1] == len(ranges) - 1
             mean, sd = privately_estimated_moments(values, task.public.n, budget, share, with_target)
-        shift[missing], scale[missing] = mean, np.where(sd > 0, DEVIATIONS * sd, 1.0)
+            shift[missing], scale[missing] = mean, np.where(sd > 0, DEVIATIONS * sd, 1.0)
     d = task.x.shape[1]
     y = (float(shift[d]), float(scale[d])) if len(shift) > d else (0.0, 1.0)
     return Frame(shift[:d], scale[:d], *y, task.model.stretch)
@@ -74,17 +86,51 @@ def privately_estimated_moments(
 
     They come from two charged releases.
     """
-    from privacy.scaling import private_moments, private_ranges, scaling_noise_multiplier
+    from privacy.scaling import private_moments, private_ranges
 
-    if budget.epsilon is not None and budget.delta is not None:
-        whole = scaling_noise_multiplier(budget.epsilon, budget.delta, share)
-    elif budget.noise_multiplier is not None and budget.noise_multiplier > 0:
-        whole = budget.noise_multiplier
-    else:
-        raise ValueError("the budget states no (epsilon, delta) and no noise_multiplier above 0; give one of them")
-    each = whole * np.sqrt(2.0)
+    each = whole_multiplier(budget, share) * np.sqrt(2.0)
     low, high = np.array(private_ranges(values, n, budget, each, with_target), dtype=np.float64).T
     return private_moments(values, low, high, n, budget, each)
+
+
+def private_intervals(
+    values: np.ndarray, n: int, budget: Budget, share: float, needed: Sequence[int]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Middle and half width of the privately estimated interval of each column of ``values`` (n, k), each (k,).
+
+    A column that the noise hides has an infinite width. ``needed``: columns that must not be hidden. Raises HiddenRange
+    if one is, or if all are.
+    """
+    from privacy.ranges import private_columns
+
+    low, high = private_columns(values, n, budget, whole_multiplier(budget, share), needed)
+    shown = np.isfinite(low)
+    middle, half = np.zeros(len(low)), np.full(len(low), np.inf)
+    middle[shown], half[shown] = high[shown] / 2 + low[shown] / 2, high[shown] / 2 - low[shown] / 2
+    return middle, half
+
+
+def forecast(n: int, inputs: int, target: bool, epsilon: float, delta: float, share: float = SHARE) -> Hiding:
+    """How likely the noise hides ranges in a fit by ``privacy.ranges``, from public numbers alone.
+
+    ``inputs``: number of inputs without a stated range. ``target``: whether the target is scaled and has none. Raises
+    ValueError for numbers out of range, and if every range is stated.
+    """
+    from privacy.ranges import hiding
+    from privacy.scaling import scaling_noise_multiplier
+
+    return hiding(n, inputs, scaling_noise_multiplier(epsilon, delta, share), target)
+
+
+def whole_multiplier(budget: Budget, share: float) -> float:
+    """Noise multiplier of all releases of the scaling together. Raises ValueError for a budget that states none."""
+    from privacy.scaling import scaling_noise_multiplier
+
+    if budget.epsilon is not None and budget.delta is not None:
+        return scaling_noise_multiplier(budget.epsilon, budget.delta, share)
+    if budget.noise_multiplier is not None and budget.noise_multiplier > 0:
+        return budget.noise_multiplier
+    raise ValueError("the budget states no (epsilon, delta) and no noise_multiplier above 0; give one of them")
 
 
 def left_for(

@@ -4,7 +4,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from evaluation.metrics import METRICS, classification_scores, rare_class_scores, regression_scores
+from evaluation.metrics import (
+    METRICS,
+    classification_scores,
+    ranking_scores,
+    rare_class_scores,
+    regression_scores,
+)
 from models.predictive import GaussianPredictive, MixturePredictive
 
 
@@ -79,3 +85,17 @@ def test_scores_of_a_rare_class_by_hand():
     assert set(rare_class_scores(p, np.zeros(4))) == {"brier_score"}
     with pytest.raises(ValueError, match="not finite"):
         rare_class_scores(p * np.nan, y)
+
+
+def test_average_precision_of_the_rarer_class_by_hand():
+    """Rows of class 1 are ranked first and third of five: (1 / 1 + 2 / 3) / 2. No probability is above 0.5."""
+    p, y = np.array([0.4, 0.3, 0.2, 0.1, 0.05]), np.array([1.0, 0.0, 1.0, 0.0, 0.0])
+    found = {m: v for m, (v, _) in ranking_scores(p, y).items()}
+    assert set(found) == {"auc", "average_precision", "brier_score"}
+    assert found["average_precision"] == pytest.approx((1 + 2 / 3) / 2)
+    assert rare_class_scores(p, y)["balanced_accuracy"][0] == 0.5  # which does not see the ranking
+    turned = {m: v for m, (v, _) in ranking_scores(1 - p, 1 - y, rare=0).items()}
+    assert turned == pytest.approx(found)
+    constant = ranking_scores(np.full(5, 0.4), y)
+    assert constant["average_precision"][0] == pytest.approx(2 / 5)
+    assert set(ranking_scores(p, np.zeros(5))) == {"brier_score"}

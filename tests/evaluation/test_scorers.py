@@ -53,6 +53,8 @@ def test_a_rare_class_is_scored_where_the_experiment_asks_for_it():
     more = scorers.class_probabilities(case(probabilities, rare_class=True))
     assert more == plain | metrics.rare_class_scores(np.linspace(0.1, 0.8, 8), Y[12:])
     assert set(more) - set(plain) == {"auc", "balanced_accuracy", "brier_score"}
+    ranked = scorers.class_probabilities(case(probabilities, rare_class="average_precision"))
+    assert set(ranked) - set(plain) == {"auc", "average_precision", "brier_score"}
 
 
 @pytest.mark.parametrize("printed", [True, False])

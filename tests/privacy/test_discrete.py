@@ -20,7 +20,7 @@ from methods.em.dp_em_corrected import expected_moments, joint_sensitivity
 from methods.sufficient_statistics._bernstein_sheldon import box, families, regression
 from methods.sufficient_statistics.sufficient_statistics_perturbation import statistic_sum
 from models.mixture_of_gaussians import MixtureParameters
-from privacy import audit, discrete, floating_point, replaced, scaling
+from privacy import audit, discrete, floating_point, ranges, replaced, scaling
 from privacy.accountants import epsilon_of
 from privacy.budget import BudgetExceeded, BudgetSpec, Mode
 from privacy.calibration import gaussian_noise_multiplier
@@ -201,9 +201,16 @@ def _ball(rows):
 
 
 #: proof -> (sum over rows (n, _D), its sensitivity, norm); the proof of ``discrete`` is about each of them
+_WEIGHTS = np.array([math.sqrt(10.0)] + [1.0] * (_D - 1))
 _SHELDON = "methods.sufficient_statistics._bernstein_sheldon"
 SUMS = {
     "privacy.scaling.range_counts": (scaling.range_counts, math.sqrt(_D), 2),
+    "privacy.ranges.interval_counts": (
+        lambda r: ranges.interval_counts(r.T, [np.array([-1.0, 0.0, 1.0])] * _D, _WEIGHTS), math.sqrt(10 + _D - 1), 2,
+    ),
+    "privacy.ranges.moment_sums": (
+        lambda r: ranges.moment_sums(r, _LOW, _HIGH, _WEIGHTS), math.sqrt(1.25 * (10 + _D - 1) + 0.25), 2,
+    ),
     "privacy.scaling.moment_sums": (lambda r: scaling.moment_sums(r, _LOW, _HIGH), math.sqrt(1.25 * _D), 2),
     "privacy.replaced.counts": (lambda r: replaced.counts(r > 0), math.sqrt(_D), 2),
     "methods._shared.adassp.second_moments": (lambda r: adassp.second_moments(r, 0.7, _STRETCH), 0.49, 2),

@@ -31,8 +31,9 @@ class WithDocumentedRanges(InFrame):
         """Scale the rows and fit. ``public.x_bounds`` and ``y_bounds`` are (-1, 1) for documented ranges."""
         frame = make_frame(task, budget, self.share)
         known = [None if r is None else (-1.0, 1.0) for r in ranges_of(task)]
-        scaled = frame.task(task)
-        public = PublicKnowledge(scaled.public.n, tuple(known[:-1]), known[-1], task.public.citation)
+        scaled, inputs = frame.task(task), known[: len(frame.kept)]
+        kept = tuple(r for r, here in zip(inputs, frame.kept, strict=True) if here) or (None,)
+        public = PublicKnowledge(scaled.public.n, kept, known[-1], task.public.citation)
         return self.framed(self.fit_unit(replace(scaled, public=public), settings, budget, rng), frame)
 
 

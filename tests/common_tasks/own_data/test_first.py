@@ -38,6 +38,25 @@ def test_too_few_rows_are_said_where_no_method_is_better_than_the_baseline():
     assert first.too_small(data.assign(low=float("nan")), 400, {}) == []
 
 
+def test_rows_are_not_called_too_few_where_ranges_were_estimated():
+    data = scores(("5", "mine", "scaled", -0.2))
+    (said,) = first.too_small(data, 1800, {"mine": "mine.csv"}, unknown=2)
+    assert "Too few rows" not in said
+    assert "The ranges of 2 columns were estimated, so this run cannot say whether the rows are too few." in said
+    assert "--bounds" in said
+    assert first.too_small(data, 1800, {"mine": "mine.csv"})[0].startswith("Too few rows for epsilon = 5")
+
+
+def test_hidden_ranges_are_forecast_from_public_numbers():
+    said = first.hidden_ranges(700, 10, True, 1.0, 1e-5)
+    assert said.startswith("At epsilon = 1 with 700 rows: The noise may hide ranges:")
+    assert "of the 10 inputs without a stated range are expected to be left out" in said
+    assert "the fit is lost" not in said
+    assert "the fit is lost" in first.hidden_ranges(88, 9, True, 1.0, 1e-5)
+    assert first.hidden_ranges(30_000, 10, True, 1.0, 1e-5) == ""
+    assert first.hidden_ranges(442, 0, False, 1.0, 1e-5) == ""
+
+
 @pytest.mark.parametrize(("counts", "share"), [((995, 5), "0.50%"), ((5, 995), "0.50%"), ((91, 9), "9.00%")])
 def test_a_rare_class_is_warned_of_with_the_constant_prediction(counts, share):
     rows = [("predict_mean", "ok", "test_error", "0.004"), ("predict_mean", "ok", "test_error", "0.006")]
@@ -48,7 +67,10 @@ def test_a_rare_class_is_warned_of_with_the_constant_prediction(counts, share):
     assert f"'{few}' is the class of {min(counts)} of {sum(counts)} rows ({share})" in said
     assert f"A prediction of '{most}' for each row" in said
     assert "a mean test error of 0.005 and test log-likelihood of -0.03." in said
-    assert said.endswith("Read the AUC and the balanced accuracy, which are 0.5 for a constant prediction.")
+    part = min(counts) / sum(counts)
+    assert said.endswith(
+        f"Read the average precision of '{few}', which is {part:.2g} for a constant prediction, and the Brier score."
+    )
 
 
 def test_classes_that_are_not_rare_are_not_warned_of():
