@@ -27,16 +27,16 @@ import pandas as pd
 
 from dpbayes_bench import _checkout, tables
 from dpbayes_bench.accountant import Accountant, BudgetFileError, BudgetSpent
-from dpbayes_bench.fits import Bounds, PrivacyLeakWarning, fit, list_methods
+from dpbayes_bench.fits import Bounds, HiddenRangeWarning, PrivacyLeakWarning, fit, list_methods
 from dpbayes_bench.posteriors import ReferencePosterior, names, read
 from dpbayes_bench.private_fit import Predictive, Privacy, PrivateFit
 from dpbayes_bench.suite import check_method, evaluate, judge
 
 __all__ = [
-    "Accountant", "Bounds", "BudgetFileError", "BudgetSpent", "Predictive", "Privacy", "PrivacyLeakWarning",
-    "PrivateClassifier", "PrivateFit", "PrivateRegressor", "ReferencePosterior", "Schema", "check_method", "columns",
-    "evaluate", "fit", "judge", "ledger", "list_methods", "reference_posterior", "reference_posteriors", "scores",
-    "task", "tasks", "verdicts",
+    "Accountant", "Bounds", "BudgetFileError", "BudgetSpent", "HiddenRangeWarning", "Predictive", "Privacy",
+    "PrivacyLeakWarning", "PrivateClassifier", "PrivateFit", "PrivateRegressor", "ReferencePosterior", "Schema",
+    "check_method", "columns", "evaluate", "fit", "judge", "ledger", "list_methods", "reference_posterior",
+    "reference_posteriors", "scores", "task", "tasks", "verdicts",
 ]  # fmt: skip
 
 if not (tables.HERE / "methods").is_dir():

@@ -34,13 +34,17 @@ MODELS = {
 }
 #: words of ``accept`` besides the kinds of leaks.
 NO_GUARANTEE, AUTHORS = "no guarantee", "authors' code"
-#: names of the releases that estimate ranges and moments of columns (``privacy.scaling``).
-_RANGES = ("scaling.range_counts", "scaling.moment_sums")
+#: names of the releases that estimate ranges and moments of columns (``privacy.ranges``).
+_RANGES = ("ranges.interval_counts", "ranges.moment_sums")
 Pair = tuple[float, float]
 
 
 class PrivacyLeakWarning(UserWarning):
     """An argument of a fit removes its guarantee."""
+
+
+class HiddenRangeWarning(UserWarning):
+    """The noise of a fit may hide the ranges of columns, by public numbers alone."""
 
 
 @dataclass(frozen=True)
@@ -295,8 +299,9 @@ def fit(
             stacklevel=2,
         )
     blank = _task(kind, np.zeros((0, len(columns))), np.zeros(0), public)
-    if why := adapter.supports(blank):
-        raise ValueError(why)
+    warning = refused(adapter, blank, budget)
+    if warning:
+        warnings.warn(warning, HiddenRangeWarning, stacklevel=2)
     rows = None if mapped or schema is not None else _numbers(X, y, model)
     if accountant is not None:
         accountant.charge(*budget, what=method)
@@ -314,6 +319,34 @@ def fit(
     }  # fmt: skip
     privacy = _privacy(adapter, task, columns, ledger, budget, sentences, posterior, random_state is None)
     return PrivateFit(model, method, columns, dataclasses.replace(privacy, counted=counts), asked, posterior)
+
+
+def checked_public(model: str, method: str, schema: Any, epsilon: float, delta: float) -> str:
+    """What :func:`refused` says of a fit by a schema. Raises its ValueError."""
+    kind = kind_of(model)
+    public = _public(kind, schema.coded, None, schema.n, schema)
+    blank = _task(kind, np.zeros((0, len(schema.coded))), np.zeros(0), public)
+    return refused(method_of(method, model), blank, checked_budget(epsilon, delta))
+
+
+def refused(adapter: Any, blank: Any, budget: Pair) -> str:
+    """A warning that the noise may hide ranges, "" if that is unlikely. ``blank``: the task without rows.
+
+    Raises ValueError if public numbers alone refuse the fit: the method does not support them, or it is more likely
+    than not that the noise hides the target's range.
+    """
+    from methods._shared.frames import SHARE, forecast
+
+    if why := adapter.supports(blank):
+        raise ValueError(why)
+    public, scaled = blank.public, blank.model.scales_target
+    inputs, target = sum(pair is None for pair in public.x_bounds), scaled and public.y_bounds is None
+    if adapter.privacy is None or not (inputs or target):
+        return ""
+    told = forecast(public.n, inputs, target, *budget, getattr(adapter, "share", SHARE))
+    if told.hopeless:
+        raise ValueError(told.words)
+    return told.words
 
 
 def _number_of_rows(n_public: Any, schema: Any) -> int:
@@ -496,7 +529,7 @@ def _run(
         given = maker.Settings(**{f.name: getattr(settings, f.name) for f in dataclasses.fields(maker.Settings)})
     maker.prepare(blank, given)
     mode = "record" if adapter.privacy is None else "enforce"
-    spec = BudgetSpec(epsilon=budget[0], delta=budget[1], mode=mode)
+    spec = BudgetSpec(epsilon=budget[0], delta=budget[1], mode=mode, ranges="all doubles")
     # with random_state the noise must follow from it, and discrete noise does not
     for one in specs(spec, task.public.n) if random_state is None else [spec]:
         noise, own = (np.random.default_rng(s) for s in np.random.SeedSequence(random_state).spawn(2))

@@ -206,9 +206,21 @@ class PrivateFit:
         """The names of class 0 and class 1 of a logistic model, otherwise ()."""
         return tuple(self.asked["labels"])
 
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """Inputs whose scale the noise hides, by the released ranges. Their coefficients are 0."""
+        inner = self.posterior
+        while inner is not None and not hasattr(inner, "frame"):
+            inner = getattr(inner, "posterior", None)
+        if inner is None:
+            return ()
+        return tuple(c for c, kept in zip(self.columns, inner.frame.kept, strict=True) if not kept)
+
     def __str__(self) -> str:
         """The guarantee and its limits, one sentence a line."""
         which = [f"Class 1 is {self.labels[1]}, class 0 is {self.labels[0]}."] if self.labels else []
+        if self.left_out:
+            which.append(f"Left out, because the noise hides their scale: {', '.join(self.left_out)}.")
         return "\n".join([str(self.privacy), *self.asked["limits"], *which])
 
     def draws(self, n: int, seed: int = 0) -> dict[str, np.ndarray]:

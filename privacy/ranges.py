@@ -175,12 +175,14 @@ def private_bounds(
     every = list(range(columns))
     noisy = counted("histogram of all magnitudes", "blocks", every, [_signed(_block_edges())] * columns)
     found = [_blocks(c, sd, n, FALSE_TARGET if j in needed else FALSE_COLUMN) for j, (c, sd) in enumerate(noisy)]
-    if any(found[j] is None for j in needed) or not any(found):
+    if any(found[j] is None for j in needed):
         raise HiddenRange(
-            "the noise hides the scale of the target, or of all columns, at this epsilon and number of rows; state "
-            "ranges that are known without the rows. The budget of this fit is spent."
+            "the noise hides the scale of a column without which there is no fit, such as the target, at this epsilon "
+            "and number of rows; state ranges that are known without the rows. The budget of this fit is spent."
         )
     seen = np.flatnonzero([f is not None for f in found])
+    if not len(seen):
+        return Bounds(seen, np.zeros(0), np.zeros(0), SHARES["blocks"])
     starts = [f for f in found if f is not None]
     low, high = np.array([s.ends for s in starts], dtype=np.float64).T
     magnitudes = [s.near for s in starts]
@@ -213,11 +215,14 @@ def private_columns(
         mu, whatever the earlier ones gave, so ordinary adaptive composition holds.
     needed : columns without which there is no fit, such as the target.
 
-    Raises :class:`HiddenRange` if the noise hides a column of ``needed``, or all columns. Only the first release is
-    then made.
+    Raises :class:`HiddenRange` if the noise hides a column of ``needed``. Only the first release is then made, as it is
+    if the noise hides all columns.
     """
     columns = values.shape[1]
     seen, low, high, spent = private_bounds(values, n, budget, noise_multiplier, needed)
+    found = Columns(np.full(columns, -np.inf), np.full(columns, np.inf))
+    if not len(seen):
+        return found
     weights, k = column_weights(columns, needed)[seen], len(seen)
     mechanism = budget.gaussian(
         "sums of the columns and of their squares, and the number of rows",
@@ -234,7 +239,6 @@ def private_columns(
     floor = np.clip(2.0 * noise, SD_FLOOR**2, 1.0)
     sd = np.sqrt(np.clip(sums[k : 2 * k] / weights / rows + 0.5 - mean**2, floor, 1.0))
     middle, half = high / 2 + low / 2, high / 2 - low / 2
-    found = Columns(np.full(columns, -np.inf), np.full(columns, np.inf))
     found.low[seen] = middle + half * np.maximum(mean - DEVIATIONS * sd, -1.0)
     found.high[seen] = middle + half * np.minimum(mean + DEVIATIONS * sd, 1.0)
     return found

@@ -84,7 +84,8 @@ def fit(args: SimpleNamespace) -> Path:
     rows = records.read(args.file, schema)
     x = pd.DataFrame(rows.x, columns=list(columns), copy=False)
     with progress(seconds), warnings.catch_warnings():
-        warnings.simplefilter("always", fits.PrivacyLeakWarning)
+        for category in (fits.PrivacyLeakWarning, fits.HiddenRangeWarning):
+            warnings.simplefilter("always", category)
         warnings.showwarning = lambda message, *more: say(f"warning: {message}")
         found = fits.fit(
             x, rows.y, model=model, method=args.method, epsilon=args.epsilon, delta=args.delta,
@@ -134,6 +135,8 @@ def checked(args: SimpleNamespace) -> tuple[Schema, bool, Accountant | None, Pat
         if task == "classification" and len(schema.classes) != 2:
             wrong.append(f"the target has {len(schema.classes)} classes: {TWO_CLASSES}")
         tried(lambda: header_fits(args.file, schema))
+        if task in MODELS and not wrong:
+            tried(lambda: fits.checked_public(MODELS[task], args.method, schema, args.epsilon, args.delta))
         schema = schemas.looked(args.file, schema)
         if not args.unchecked and schema.sha256 not in schemas.marks(args.file):
             wrong.append(
@@ -236,6 +239,9 @@ def markdown(
         f"In original units, from {args.draws} draws. {plain(p.intervals)} No score was computed on your rows, so this "
         "page does not say how good the fit is.",
         classes,
+        f"Left out, because the noise hides their scale: {plain(', '.join(found.left_out))}. Their coefficients are 0."
+        if found.left_out
+        else "",
         page.table(pd.DataFrame(rows)),
         "" if len(shown.columns) == len(frame.columns) else f"The first 200 of {len(frame.columns)} parameters.",
         "## Files",

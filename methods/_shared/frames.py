@@ -53,7 +53,7 @@ def make_frame(task: Task, budget: Budget | None, share: float = SHARE) -> Frame
 
     Raises ValueError for a public number of rows below 1, and for a budget that states neither. Only a method that is
     not private refuses a task without rows: that all rows are empty may follow from one row. Raises
-    ``privacy.ranges.HiddenRange``, a ValueError, if the noise hides the target, all columns, or a column of a density.
+    ``privacy.ranges.HiddenRange``, a ValueError, if the noise hides the target, or a column of a density.
     """
     if task.public.n < 1 or (budget is None and task.n < 1):
         raise ValueError(f"{task.name}: needs at least 1 training row, got {task.n}")
@@ -99,7 +99,7 @@ def private_intervals(
     """Middle and half width of the privately estimated interval of each column of ``values`` (n, k), each (k,).
 
     A column that the noise hides has an infinite width. ``needed``: columns that must not be hidden. Raises HiddenRange
-    if one is, or if all are.
+    if one is.
     """
     from privacy.ranges import private_columns
 

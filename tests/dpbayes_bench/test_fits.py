@@ -87,6 +87,7 @@ def test_rule_2_noise_is_the_systems_and_a_number_warns():
     assert (third.point()["coef"] == fourth.point()["coef"]).all()
 
 
+@pytest.mark.filterwarnings("ignore::dpbayes_bench.HiddenRangeWarning")
 def test_rule_3_ranges_are_estimated_from_the_budget_and_never_read_off():
     whole = a_fit(bounds=None)
     assert whole.privacy.ranges == ("age", "dose", "the target")
@@ -474,6 +475,40 @@ def test_a_classifier_by_a_schema_gives_its_classes():
     assert (plain.labels, a_fit().labels) == (("0", "1"), ())
 
 
+def test_ranges_that_the_noise_may_hide_are_told_before_anything_is_spent():
+    charged = dpb.Accountant(1.0, 1e-6)
+    given = {"model": "linear", "method": SSP, "epsilon": 1, "delta": 1e-6, "accountant": charged}
+    with pytest.raises(ValueError, match="target's range is hidden"):
+        dpb.fit(*rows(40), n_public=40, bounds=None, **given)
+    with pytest.warns(dpb.HiddenRangeWarning, match="expected to be left out"), pytest.raises(dpb.BudgetSpent):
+        dpb.fit(*rows(60), n_public=60, bounds=dpb.Bounds(y=(0, 300), citation="c"), **given | {"epsilon": 1.5})
+    assert charged.spent == (0, 0)
+
+
+def test_a_price_in_millions_is_fitted_with_estimated_ranges():
+    """Case: 3.5 to 12 million, where the ranges of a fixed grid end at two million."""
+    rng = np.random.default_rng(1)
+    area = rng.uniform(30, 200, 2000)
+    price = 2e6 + 5e4 * area + rng.normal(0, 1e5, 2000)
+    found = dpb.fit(
+        area[:, None], price, model="linear", method="adassp", epsilon=5, delta=1e-5, bounds=None, n_public=2000
+    )
+    missed = price - found.predict(area[:, None]).mean
+    assert 1 - missed.var() / price.var() > 0.9
+
+
+def test_an_input_that_the_noise_hides_is_named():
+    X, y = rows(60)
+    with pytest.warns(dpb.HiddenRangeWarning):
+        found = dpb.fit(
+            X, y, model="linear", method=SSP, epsilon=0.5, delta=1e-6, n_public=60,
+            bounds=dpb.Bounds(x={"age": (0, 120)}, y=(0, 300), citation="c"),
+        )  # fmt: skip
+    assert found.left_out == ("dose",)
+    assert "the noise hides their scale: dose" in str(found)
+    assert found.point()["coef"][1] == 0
+
+
 def test_ranges_need_a_source():
     with pytest.raises(ValueError, match="citation is empty"):
         dpb.Bounds(x={"age": (0, 1)})
@@ -481,7 +516,7 @@ def test_ranges_need_a_source():
 
 def test_rows_that_cannot_be_fitted_are_refused_without_their_values():
     X, y = rows(40)
-    given = {"model": "linear", "method": SSP, "epsilon": 1, "delta": 1e-6, "bounds": None, "n_public": 40}
+    given = {"model": "linear", "method": SSP, "epsilon": 1, "delta": 1e-6, "bounds": BOUNDS, "n_public": 40}
     cases = [
         (X.assign(age=np.where(X.index == 3, np.nan, X["age"])), y, "NaN or infinity in column age"),
         (X.assign(age="old"), y, "code its public levels"),

@@ -87,6 +87,7 @@ def fitted(rows: list[dict[str, Any]], model: str, method: str, **more: Any) -> 
     given |= {"settings": settings_of(method, fits.kind_of(model)), "accept": ACCEPT, "random_state": 3}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", dpb.PrivacyLeakWarning)
+        warnings.simplefilter("ignore", dpb.HiddenRangeWarning)
         found = dpb.fit(pd.DataFrame(rows), **given | more)
     return dataclasses.replace(found, privacy=dataclasses.replace(found.privacy, secret_noise=True))
 
@@ -164,7 +165,8 @@ def refused_by_public_numbers() -> Iterator[None]:
 def test_an_empty_row_adds_nothing_to_any_release(model, method, monkeypatch):
     """Each query before its noise is the same with the row empty, whatever it holds, and with the row absent."""
     made = arrays.rows_of(pd.DataFrame(records(model)), None, schema(model))
-    heard, given = Recording(monkeypatch), {"schema": None, "n_public": N, "bounds": None}
+    ranges = dpb.Bounds(x=[(0, 10), None, (0, 1), (0, 1)], y=(-3, 3), citation="scale")
+    heard, given = Recording(monkeypatch), {"schema": None, "n_public": N, "bounds": ranges}
     empty = np.arange(N) % 7 == 3
     x = made.x.copy()
     x[empty] = 7.7
@@ -190,6 +192,7 @@ def fit_arrays(x: np.ndarray, y: np.ndarray, model: str, method: str, **more: An
     given = {"model": model, "method": method, "epsilon": EPSILON, "delta": DELTA, "accept": ACCEPT, "random_state": 3}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", dpb.PrivacyLeakWarning)
+        warnings.simplefilter("ignore", dpb.HiddenRangeWarning)
         return dpb.fit(x, y, **given | {"settings": settings_of(method, fits.kind_of(model))} | more)
 
 
@@ -201,7 +204,11 @@ def test_a_table_of_empty_rows_is_fitted(model, method):
         found = fitted(rows, model, method)
     assert found.privacy.epsilon <= EPSILON * (1 + 1e-6)
     assert len(found.privacy.counted.noisy) == 4
-    assert all(np.isfinite(v).all() for v in found.posterior.parameters().values())
+    parameters = found.posterior.parameters()
+    left_out = np.isin(found.columns, found.left_out)
+    hidden = [v for v in parameters.values() if not np.isfinite(v).all()]  # the scale of inputs that are left out
+    assert len(hidden) == bool(left_out.any())
+    assert all((np.isposinf(v) == left_out).all() for v in hidden)
 
 
 # ------------------------------------------------------------------------------------------------------ both relations
@@ -268,7 +275,8 @@ def test_a_hundredth_of_the_budget_counts_only_with_a_schema():
     assert next(iter(found.privacy.ledger)).proof == "privacy.replaced.counts"
     assert found.privacy.epsilon == pytest.approx(EPSILON, rel=1e-6)
     made = arrays.rows_of(pd.DataFrame(records("linear")), None, schema("linear"))
-    plain = fit_arrays(made.x, made.y, "linear", "adassp", n_public=N, empty=made.empty)
+    stated = dpb.Bounds(x=[(0, 10)] * 4, y=(-3, 3), citation="scale")
+    plain = fit_arrays(made.x, made.y, "linear", "adassp", n_public=N, empty=made.empty, bounds=stated)
     assert plain.privacy.counted is None
     assert "privacy.replaced.counts" not in [e.proof for e in plain.privacy.ledger]
     bare = fitted(records("linear"), "linear", "exact_posterior", accept=(fits.NO_GUARANTEE,))

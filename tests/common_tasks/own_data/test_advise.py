@@ -172,7 +172,7 @@ def test_tuned_settings_stand_beside_the_defaults_and_cost_fits(tmp_path):
     groups = [["dpvi", "na_dpvi"], ["adassp"]]
     arms = [a for a in experiment(what, groups)["arms"] if a.get("label", "").startswith("tuned")]
     wanted = {"method": "dpvi", "label": "tuned;epsilon=2", "protocols": ["surrogates"], "settings": {"clip": 0.5}}
-    assert arms == [wanted | {"budget": {"epsilon": 2.0, "delta": 1e-5, "mode": "enforce"}}]
+    assert arms == [wanted | {"budget": {"epsilon": 2.0, "delta": 1e-5, "mode": "enforce", "ranges": "all doubles"}}]
     assert "tuned" not in experiment(what, [["adassp"]])
     # 20 s for the run, 24 for both ends, 4 for the job, 8 splits of 1.5 s at two budgets and once more: 84
     known = {"dpvi": 1.5, "na_dpvi": 1.5}
