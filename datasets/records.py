@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
-import pandas as pd
 
 from datasets.schema import (
     ABSENT,
@@ -164,6 +163,8 @@ class _Made:
 
     def _fast(self, block: bytes, plain: np.ndarray, start: int) -> bool:
         """Read a block of the plain lines by pandas. Returns whether it could."""
+        import pandas as pd  # heavy, and this module is imported by every list of data sets
+
         kinds = {k: np.float64 if c.kind == NUMBER else object for k, c in self.used}
         try:
             frame = pd.read_csv(

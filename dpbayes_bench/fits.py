@@ -335,7 +335,7 @@ def refused(adapter: Any, blank: Any, budget: Pair) -> str:
     Raises ValueError if public numbers alone refuse the fit: the method does not support them, or it is more likely
     than not that the noise hides the target's range.
     """
-    from methods._shared.frames import SHARE, forecast
+    from methods._shared.frames import SHARE, InFrame, forecast
 
     if why := adapter.supports(blank):
         raise ValueError(why)
@@ -343,7 +343,7 @@ def refused(adapter: Any, blank: Any, budget: Pair) -> str:
     inputs, target = sum(pair is None for pair in public.x_bounds), scaled and public.y_bounds is None
     if adapter.privacy is None or not (inputs or target):
         return ""
-    told = forecast(public.n, inputs, target, *budget, getattr(adapter, "share", SHARE))
+    told = forecast(public.n, inputs, target, *budget, adapter.share if isinstance(adapter, InFrame) else SHARE)
     if told.hopeless:
         raise ValueError(told.words)
     return told.words

@@ -113,7 +113,7 @@ def test_the_fits_of_the_guide_run_as_they_are(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     people = [
         f"{20 + k % 50},{k % 7},{'FM'[k % 2]},{('none', 'part', 'full')[k % 3]},{('no', 'yes')[k % 2]}"
-        for k in range(300)
+        for k in range(3000)
     ]
     Path("people.csv").write_text("\n".join(["age,hours,sex,work,answer", *people]))
     blocks = re.findall(r"^```python\n(.*?)^```$", PAGES["docs/how-to/fit-a-private-posterior.md"], re.M | re.S)
