@@ -104,5 +104,5 @@ def _left_out(family: Family, method: str) -> str:
     if relation is None:
         return "fits this model without privacy; this experiment names its configurations and has others"
     if str(relation) != "add_remove":
-        return f"its guarantee is for {str(relation).replace('_', ' ')}; it is not converted to one row more or less"
+        return f"its guarantee is for {str(relation).replace('_', ' ')}; it is not converted to add/remove"
     return "fits this model; no cell at this scale"

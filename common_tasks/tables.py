@@ -120,8 +120,8 @@ def score_table(family: Family, scale: str) -> tuple[Table, pd.DataFrame]:
             heading = f"{_heading(family, dataset)}: {METRICS[metric].heading}"
             blocks.append(Block(heading, "Method", heads, rows, ids=ids))
     notes = (
-        "Mean ± standard deviation over splits (their number). Neighbours: one row more or less, delta = 1e-5. "
-        "The table of privacy has the guarantees.",
+        "Mean ± standard deviation over splits (their number). Neighbours: one row or an empty one (add/remove), "
+        "delta = 1e-5. The table of privacy has the guarantees.",
         *_tuned_note(family),
         "Last column: the default settings and what the code holds, by the methods' own statement. \"Developed here\": "
         "tried on synthetic problems by this suite, none of its data sets; \"guessed here\": chosen, and nothing says "

@@ -27,7 +27,10 @@ RARE_CLASS = {
     "brier_score": "Brier score",
 }
 #: neighbouring relation -> how neighbours differ.
-RELATIONS = {"add_remove": "one row more or less (add/remove)", "replace_one": "one replaced row (replace one)"}
+RELATIONS = {
+    "add_remove": "one row's values against an empty row (add/remove)",
+    "replace_one": "one replaced row (replace one)",
+}
 #: largest number of names in a sentence. The table has all.
 NAMED = 4
 #: mark after a score on a table that was looked at while the method was designed.

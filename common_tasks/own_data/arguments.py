@@ -172,8 +172,8 @@ def guarantee(args: SimpleNamespace, frame: pd.DataFrame) -> str:
     most = paid["epsilon"].astype(float).groupby(budget).max()
     spent = ", ".join(f"{value:.4g} at epsilon = {e}" for e, value in most.items())
     return (
-        f"The guarantee is (epsilon, delta = {args.delta:g}) for one row more or less (add/remove) of one fit whose "
-        f"noise is secret. By their ledgers the fits spent at most {spent}."
+        f"The guarantee is (epsilon, delta = {args.delta:g}) for one row's values against an empty row (add/remove), "
+        f"of one fit whose noise is secret. By their ledgers the fits spent at most {spent}."
     )
 
 

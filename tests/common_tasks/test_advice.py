@@ -179,7 +179,7 @@ def test_the_caption_has_the_budget_of_the_rows(three):
     frame.loc[mine, "relation"], frame.loc[mine, "delta"] = "replace_one", "1e-06"
     said = block(family(frame)).budget
     assert "delta = 1e-06 or 1e-05." in said
-    assert "one row more or less (add/remove) and for DPVIm one replaced row (replace one)." in said
+    assert "one row's values against an empty row (add/remove) and for DPVIm one replaced row (replace one)." in said
 
 
 def test_a_method_on_some_tables_and_on_fewer_splits_is_named():
