@@ -442,7 +442,7 @@ class Hiding:
         if self.expected[1] < LEFT_OUT and self.target[1] <= RARE:
             return ""
         parts = []
-        if self.inputs:
+        if self.expected[1] >= LEFT_OUT:
             few, many = (f"{v:.1f}" for v in self.expected)
             number = many if few == many else f"{few} to {many}"
             parts.append(f"{number} of the {self.inputs} inputs without a stated range are expected to be left out")
