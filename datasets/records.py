@@ -152,13 +152,11 @@ class _Made:
         if not bad.any():
             return plain
         plain[np.searchsorted(stops[last], np.flatnonzero(what == _ODD))] = False
-        # per byte the number of bytes before it that may not be where they are, if they are of a number
-        wrong = np.concatenate([[0], np.cumsum(bad, dtype=np.int32)])
-        begins = np.concatenate([[0], stops + 1])
+        # per field, whether one of its bytes may not be where it is, if the field is a number
+        wrong = np.logical_or.reduceat(bad, np.concatenate([[0], stops[:-1] + 1]))
         found = np.flatnonzero(plain)
-        for k in np.flatnonzero(self.is_number):
-            field = first[found] + k
-            plain[found[wrong[stops[field] + 1] > wrong[begins[field]]]] = False
+        fields = wrong[first[found][:, None] + np.flatnonzero(self.is_number)]
+        plain[found[fields.any(axis=1)]] = False
         return plain
 
     def _fast(self, block: bytes, plain: np.ndarray, start: int) -> bool:
