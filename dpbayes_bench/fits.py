@@ -251,7 +251,8 @@ def fit(
     Raises
     ------
     ValueError : everything that is wrong with the schema, names of columns and arguments, in one message, or a table
-        that the method refuses. No message shows a value of a row.
+        that the method refuses. No message shows a value of a row. After releases, ``privacy.ranges.HiddenRange`` says
+        that they hide the range of the target.
     BudgetSpent, BudgetFileError, privacy.budget.BudgetExceeded : the accountant or the budget does not suffice.
     """
     wrong: list[str] = []

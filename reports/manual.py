@@ -185,8 +185,8 @@ def python_schemas() -> str:
 #: public names that fit, and those that are stated before a fit.
 STATED = ("Accountant", "Bounds", "BudgetFileError", "BudgetSpent", "Schema")
 FITTING = (
-    "fit", "list_methods", "Predictive", "Privacy", "PrivacyLeakWarning", "PrivateClassifier", "PrivateFit",
-    "PrivateRegressor",
+    "fit", "HiddenRangeWarning", "list_methods", "Predictive", "Privacy", "PrivacyLeakWarning", "PrivateClassifier",
+    "PrivateFit", "PrivateRegressor",
 )  # fmt: skip
 
 
