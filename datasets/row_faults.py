@@ -1,6 +1,6 @@
 """Faults of the rows of a file by its schema, as counts by column and kind. No value of a row is in them.
 
-What is found follows from the rows. Of private rows it is for the owner's eyes only.
+These counts follow from the rows. If the rows are private, only their owner may see the counts.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The public schema of a table: everything that has to be known of it before a row is read.
 
-``schema.yaml`` states the format of the file, the number of rows, and the kind, range, levels and default of each
-column. :mod:`datasets.records` maps each line to numbers by the schema alone, so that no row decides how another row is
+``schema.yaml`` states the format of the file and the number of rows. For each column, it states kind, range, levels and
+default. :mod:`datasets.records` maps each line to numbers by the schema alone, so that no row decides how another row is
 read. Scalars of the file are texts as written: 010, NO and 08:30 stay what they are.
 """
 
@@ -71,7 +71,8 @@ class Column:
     name : as in the header line.
     kind : one of ``KINDS``.
     range : (lower, upper) of a number, None if it is estimated from the budget. Values outside are set to its ends.
-    levels : of the kind levels, as texts. The first one has no column of 0 and 1. Of a target they are the classes.
+    levels : of the kind levels, as texts. The first one has no column of 0 and 1. The levels of a target are the
+        classes.
     default : what a field that does not fit becomes: a number, "true" or "false", a level, ``OTHER`` (a level of its
         own), or ``EMPTY``. "" for a target, whose row is then empty.
     missing : what a missing level becomes: ``ABSENT`` (a level of its own) or ``DEFAULT``.
@@ -167,7 +168,7 @@ class Schema:
         return Schema(**vars(made))
 
     def document(self) -> dict[str, Any]:
-        """What a YAML file of this schema says."""
+        """The content of a YAML file of this schema."""
         words = {sign: word for word, sign in SEPARATORS.items()}
         marks = {sign: word for word, sign in DECIMALS.items()}
         out: dict[str, Any] = {

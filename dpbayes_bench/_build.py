@@ -1,7 +1,7 @@
 """Used only by the build: puts the committed files and the methods into the wheel. Standard library only.
 
 A checkout keeps ``methods``, ``models``, ``privacy``, ``evaluation`` and ``datasets`` at its top level, where people
-look for them. Of ``datasets`` the wheel holds what fits by a schema need.
+look for them. The wheel holds only those files of ``datasets`` that fits by a schema need.
 Installed at the top level, such names would clash with other packages. So the wheel holds them inside
 ``dpbayes_bench``, and the build rewrites each import of one of them. The repository holds nothing twice.
 """

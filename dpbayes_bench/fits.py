@@ -323,7 +323,7 @@ def fit(
 
 
 def checked_public(model: str, method: str, schema: Any, epsilon: float, delta: float) -> str:
-    """What :func:`refused` says of a fit by a schema. Raises its ValueError."""
+    """The warning of :func:`refused` for a fit by a schema. Raises its ValueError."""
     kind = kind_of(model)
     public = _public(kind, schema.coded, None, schema.n, schema)
     blank = _task(kind, np.zeros((0, len(schema.coded))), np.zeros(0), public)

@@ -73,7 +73,7 @@ def tuning_helps_but_joint_dp_em(tuned: pd.DataFrame) -> bool:
 def chains_by_budget(compared: pd.DataFrame) -> bool:
     """All chains lose to DP-VI at 0.1. At 1 none is better, over half are close, and over half are worse.
 
-    Of seven data sets, chains are better by more than the margin on Naval only. Over half are close without any one
+    There are seven data sets, and chains are better by more than the margin on Naval only. Over half are close without any one
     data set too.
     """
     at = compared["setting"]

@@ -41,7 +41,7 @@ def assumed_ranges(known: bool) -> str:
 
 
 def hidden_ranges(rows: int, inputs: int, target: bool, epsilon: float, delta: float) -> str:
-    """What a fit by estimated ranges has to expect, before it reads a row. "" if nothing is likely to be hidden.
+    """The forecast of a fit by estimated ranges, before it reads a row. "" if nothing is likely to be hidden.
 
     ``inputs``: number of inputs without a stated range. ``target``: whether a target that is scaled has none.
     """
