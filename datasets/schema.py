@@ -1,8 +1,8 @@
 """The public schema of a table: everything that has to be known of it before a row is read.
 
 ``schema.yaml`` states the format of the file and the number of rows. For each column, it states kind, range, levels and
-default. :mod:`datasets.records` maps each line to numbers by the schema alone, so that no row decides how another row is
-read. Scalars of the file are texts as written: 010, NO and 08:30 stay what they are.
+default. :mod:`datasets.records` maps each line to numbers by the schema alone, so that no row decides how another row
+is read. Scalars of the file are texts as written: 010, NO and 08:30 stay what they are.
 """
 
 from __future__ import annotations

@@ -73,8 +73,8 @@ def tuning_helps_but_joint_dp_em(tuned: pd.DataFrame) -> bool:
 def chains_by_budget(compared: pd.DataFrame) -> bool:
     """All chains lose to DP-VI at 0.1. At 1 none is better, over half are close, and over half are worse.
 
-    There are seven data sets, and chains are better by more than the margin on Naval only. Over half are close without any one
-    data set too.
+    There are seven data sets, and chains are better by more than the margin on Naval only. Over half are close without
+    any one data set too.
     """
     at = compared["setting"]
     second = compared[at == "epsilon=1"]
