@@ -24,7 +24,7 @@ def test_a_command_has_help_and_describes_all_that_it_takes(word):
 
 def test_the_help_before_the_set_up_lists_every_command():
     said = subprocess.run(["./bench", "--help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    assert set(re.findall(r"\./bench ([a-z]+)", said)) == set(cli.WORDS)
+    assert set(re.findall(r"\./bench ([a-z][a-z-]*)", said)) == set(cli.WORDS)
 
 
 @pytest.mark.parametrize(("words", "heavy"), [(["new", "--help"], HEAVY), (["new", "method", "--help"], HEAVY)])
